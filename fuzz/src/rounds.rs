@@ -26,7 +26,7 @@ pub fn join(data: &[u8]) {
     }
 }
 
-/// What trustees send and keep, in a ceremony and in a match.
+/// What trustees send and keep, in a DKG and in a match.
 pub fn quorum(data: &[u8]) {
     if let Ok(broadcast) = Broadcast::from_bytes(data) {
         assert_eq!(broadcast.to_bytes(), data);

@@ -7,7 +7,7 @@ use crate::judge::{Fault, JudgeRule};
 use crate::register_file::read_x;
 use crate::request::{Question, Request};
 use crate::row::Row;
-use crate::search::Found;
+use crate::search::FoundRow;
 use crate::share::{
     decryptions_per_share, read_blinds, read_decryptions, read_set, write_blinds, write_decryptions,
 };
@@ -61,8 +61,8 @@ pub struct Match {
 
 impl Opening {
     /// Returns the row with its x.
-    pub fn found(&self) -> Found {
-        Found {
+    pub fn found(&self) -> FoundRow {
+        FoundRow {
             row: self.row.clone(),
             x: self.x,
         }
@@ -113,8 +113,8 @@ impl Opening {
 
 impl Match {
     /// Returns the row with its x.
-    pub fn found(&self) -> Found {
-        Found {
+    pub fn found(&self) -> FoundRow {
+        FoundRow {
             row: self.row.clone(),
             x: Some(self.x),
         }

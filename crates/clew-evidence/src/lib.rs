@@ -52,7 +52,7 @@ pub use group_file::{
     MAX_EPOCHS, MAX_STEPS, Rule,
 };
 pub use judge::{
-    Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement, Refused, Why,
+    Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement, Refused, ShareFault,
     combine_match, combine_opening, gather_blinds, gather_commitments, judge_match, judge_opening,
 };
 pub use locator::Locator;
@@ -62,12 +62,14 @@ pub use parts::{
     Change, Checkpoint, EpochRecord, Genesis, MAX_PART_BYTES, MAX_REBASE_ROWS,
     MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,
 };
-pub use register::{DeviceEntry, EntryKey, How, MAX_ENTRY_BYTES, RegisterEntry, join_session};
+pub use register::{
+    DeviceEntry, EntryKey, KeyOrigin, MAX_ENTRY_BYTES, RegisterEntry, join_session,
+};
 pub use register_file::{
     LineValue, MAX_REGISTER_EPOCHS, RegisterFileError, RegisterFileHeader, RegisterLine,
     RegisterReader,
 };
 pub use request::{Packet, Question, REQUEST_BYTES, Request};
 pub use row::{MAX_ROW_BYTES, Row};
-pub use search::{Found, OpenedBase, Search, base_hash};
+pub use search::{FoundRow, OpenedBase, Search, base_hash};
 pub use share::{Share, Step};

@@ -30,7 +30,7 @@ pub struct RegisterEntry {
     /// The epoch in force when the issuer made the offer.
     pub joined: u32,
     /// Where its key was made.
-    pub how: How,
+    pub how: KeyOrigin,
     /// The row of the same name that this one replaces, if it does.
     pub replaces: Option<u32>,
     /// A, encoded. The same in all epochs.
@@ -43,7 +43,7 @@ pub struct RegisterEntry {
 
 /// Where a machine's key was made: what the register says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum KeyOrigin {
     /// On the issuer's host: whoever had that host can sign as the machine.
     IssuerHost = 1,
     /// On the device's own host.
@@ -75,7 +75,7 @@ pub struct DeviceEntry {
     pub proof: [u8; PROOF_BYTES],
 }
 
-impl How {
+impl KeyOrigin {
     /// Returns the name that commands and JSON output use.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -133,7 +133,7 @@ impl RegisterEntry {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = Reader(bytes);
         let (index, joined) = (fields.u32()?, fields.u32()?);
-        let how = How::from_code(fields.u8()?)?;
+        let how = KeyOrigin::from_code(fields.u8()?)?;
         let replaces = read_row(&mut fields)?;
         let (credential, name) = (fields.array()?, Name::read(&mut fields)?);
         let key = EntryKey::read(how, &mut fields)?;
@@ -220,7 +220,7 @@ impl RegisterEntry {
 
 impl EntryKey {
     /// The scheme is told by the length.
-    fn read(how: How, fields: &mut Reader<'_>) -> Option<Self> {
+    fn read(how: KeyOrigin, fields: &mut Reader<'_>) -> Option<Self> {
         if fields.0.len() == XR_TAIL {
             let device = DeviceEntry {
                 commitment: fields.array()?,
@@ -232,7 +232,7 @@ impl EntryKey {
             return Some(Self::Xr(device));
         }
         let x = Box::new(fields.array()?);
-        (how == How::IssuerHost).then_some(Self::Bbs04(x))
+        (how == KeyOrigin::IssuerHost).then_some(Self::Bbs04(x))
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
         RegisterEntry {
             index: 5,
             joined: 3,
-            how: How::OwnHost,
+            how: KeyOrigin::OwnHost,
             replaces: Some(4),
             credential: [1; 48],
             name: "web-1".parse().unwrap(),
@@ -281,7 +281,7 @@ mod tests {
 
     fn bbs04() -> RegisterEntry {
         RegisterEntry {
-            how: How::IssuerHost,
+            how: KeyOrigin::IssuerHost,
             replaces: None,
             key: EntryKey::Bbs04(Box::new([6; 96])),
             ..entry()
@@ -328,8 +328,8 @@ mod tests {
 
     #[test]
     fn how_has_the_names_of_commands_and_json() {
-        let all = (0..=255).filter_map(How::from_code);
-        let names: Vec<_> = all.map(How::as_str).collect();
+        let all = (0..=255).filter_map(KeyOrigin::from_code);
+        let names: Vec<_> = all.map(KeyOrigin::as_str).collect();
         assert_eq!(names, ["issuer-host", "own-host", "attested"]);
     }
 

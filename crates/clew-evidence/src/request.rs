@@ -30,10 +30,10 @@ pub struct Request {
     pub epoch: u32,
     /// The id of that epoch.
     pub epoch_id: EpochId,
-    /// The packet's digest ([`Packet::digest`]): of a block, one for all of its packets.
-    pub packet: [u8; 32],
+    /// Digest of the signature and its message ([`Packet::digest`]): of a block, one for all of its packets.
+    pub signature_digest: [u8; 32],
     /// Which packet was asked about ([`Packet::asked`]): of a block, one of them.
-    pub asked: [u8; 32],
+    pub asked_packet: [u8; 32],
     /// SHA-256 of the warrant's file, if there is one.
     pub warrant: Option<[u8; 32]>,
 }
@@ -66,8 +66,8 @@ impl Request {
             group: group.id(),
             epoch: packet.epoch,
             epoch_id: group.epoch_id(packet.epoch)?,
-            packet: packet.digest(),
-            asked: packet.asked(),
+            signature_digest: packet.digest(),
+            asked_packet: packet.asked(),
             warrant,
         };
         request.is_possible().then_some(request)
@@ -97,8 +97,8 @@ impl Request {
             &self.group.0,
             &self.epoch.to_be_bytes(),
             &self.epoch_id.0,
-            &self.packet,
-            &self.asked,
+            &self.signature_digest,
+            &self.asked_packet,
             &self.warrant.unwrap_or(NONE),
             &machine,
             &NO_LOG,
@@ -114,8 +114,8 @@ impl Request {
         let [kind, scheme] = fields.array()?;
         let scheme = Scheme::from_code(scheme)?;
         let (group, epoch) = (GroupId(fields.array()?), fields.u32()?);
-        let (epoch_id, packet) = (EpochId(fields.array()?), fields.array()?);
-        let asked = fields.array()?;
+        let (epoch_id, signature_digest) = (EpochId(fields.array()?), fields.array()?);
+        let asked_packet = fields.array()?;
         let warrant = fields.array().map(|w| (w != NONE).then_some(w))?;
         let question = match (kind, fields.array()?) {
             (KIND_OPENING, NONE) => Question::Opening,
@@ -129,8 +129,8 @@ impl Request {
             group,
             epoch,
             epoch_id,
-            packet,
-            asked,
+            signature_digest,
+            asked_packet,
             warrant,
         };
         request.is_possible().then_some(request)
@@ -195,8 +195,8 @@ mod tests {
             group: GroupId([1; 16]),
             epoch: 258,
             epoch_id: EpochId([2; 32]),
-            packet: [3; 32],
-            asked: [6; 32],
+            signature_digest: [3; 32],
+            asked_packet: [6; 32],
             warrant: Some([5; 32]),
         }
     }

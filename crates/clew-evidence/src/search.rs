@@ -20,7 +20,7 @@ pub fn base_hash(base: &[u8; 48]) -> [u8; 32] {
 
 /// What a search finds: the row, and the x of its machine (`None` with `bbs04`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRow {
     /// The row.
     pub row: Row,
     /// x.

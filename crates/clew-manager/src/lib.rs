@@ -13,6 +13,6 @@ mod store;
 pub use error::StoreError;
 pub use index::Progress;
 pub use store::{
-    AHEAD_NS, Created, FAR_NS, GROUP_FILE, INDEXES, ISSUER_KEY, Invitation, Machine, NewGroup,
-    Opening, PendingEnrolment, Store, WITNESSES, When, keys_of,
+    AHEAD_NS, Created, EpochStart, FAR_NS, GROUP_FILE, INDEXES, ISSUER_KEY, Invitation, Machine,
+    NewGroup, Opening, PendingEnrolment, Store, WITNESSES, keys_of,
 };

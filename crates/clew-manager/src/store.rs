@@ -27,7 +27,7 @@ pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
 pub use join::Invitation;
 pub use register::Machine;
-pub use revoke::{AHEAD_NS, FAR_NS, When};
+pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;

@@ -3,7 +3,7 @@
 //! Nothing here reads a file or a clock: the earlier requests and the time are arguments.
 
 use crate::TrusteeError;
-use clew_evidence::{Asked, CheckedGroup, Found, JudgeRule, Packet, Question, Request};
+use clew_evidence::{Asked, CheckedGroup, FoundRow, JudgeRule, Packet, Question, Request};
 use clew_group::curve::G1;
 use clew_group::quorum::{Match, Set};
 use clew_keys::TrusteeKeyFile;
@@ -33,7 +33,7 @@ pub struct Case<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Its row, and its x.
-    pub found: &'a Found,
+    pub found: &'a FoundRow,
     /// The base that it signs with in the packet's epoch.
     pub base: &'a G1,
 }
@@ -81,8 +81,8 @@ impl Case<'_> {
         Ok(LedgerEntry {
             time: now,
             t1: *self.packet.body.first_chunk().ok_or_else(signature)?,
-            packet: self.request.packet,
-            asked: self.request.asked,
+            signature_digest: self.request.signature_digest,
+            asked_packet: self.request.asked_packet,
             machine: match self.request.question {
                 Question::Opening => None,
                 Question::Match { machine } => Some(machine),
@@ -99,10 +99,10 @@ pub struct LedgerEntry {
     pub time: u64,
     /// T1 of the signature, encoded.
     pub t1: [u8; 48],
-    /// The packet's digest.
-    pub packet: [u8; 32],
+    /// Digest of the packet's signature and its message.
+    pub signature_digest: [u8; 32],
     /// Which packet of its block was asked about.
-    pub asked: [u8; 32],
+    pub asked_packet: [u8; 32],
     /// Leaf hash of the machine, if the request is a match.
     pub machine: Option<[u8; 32]>,
     /// The request's id.
@@ -111,7 +111,7 @@ pub struct LedgerEntry {
 
 /// What the ledger says of a request that may be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum RequestHistory {
     /// It was never asked before: it has to be written down first.
     Never,
     /// It was asked before: asking twice tells nothing new.
@@ -139,13 +139,13 @@ pub enum Limit {
 ///
 /// # Errors
 /// [`Limit`] if it must not be answered.
-pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<Seen, Limit> {
+pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<RequestHistory, Limit> {
     let mut entries = before.iter();
-    if entries.any(|e| e.t1 == new.t1 && e.packet != new.packet) {
+    if entries.any(|e| e.t1 == new.t1 && e.signature_digest != new.signature_digest) {
         return Err(Limit::OtherPacket);
     }
     if before.iter().any(|e| e.request == new.request) {
-        return Ok(Seen::Before);
+        return Ok(RequestHistory::Before);
     }
     let recent = before
         .iter()
@@ -153,13 +153,15 @@ pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<Seen, L
     if recent.count() >= REQUESTS_PER_DAY {
         return Err(Limit::TooMany);
     }
-    let same_packet = before.iter().filter(|e| e.packet == new.packet);
+    let same_packet = before
+        .iter()
+        .filter(|e| e.signature_digest == new.signature_digest);
     let mut machines: BTreeSet<_> = same_packet.filter_map(|e| e.machine).collect();
     machines.extend(new.machine);
     if new.machine.is_some() && machines.len() > MATCHES_PER_PACKET {
         return Err(Limit::TooManyMatches);
     }
-    Ok(Seen::Never)
+    Ok(RequestHistory::Never)
 }
 
 #[cfg(test)]
@@ -170,8 +172,8 @@ pub(crate) mod tests {
         LedgerEntry {
             time: u64::from(n) * 1_000_000_000,
             t1: [n; 48],
-            packet: [n; 32],
-            asked: [n ^ 0xff; 32],
+            signature_digest: [n; 32],
+            asked_packet: [n ^ 0xff; 32],
             machine: None,
             request: [n; 32],
         }
@@ -180,7 +182,7 @@ pub(crate) mod tests {
     #[test]
     fn one_t1_is_one_packet() {
         let other = LedgerEntry {
-            packet: [8; 32],
+            signature_digest: [8; 32],
             request: [8; 32],
             ..entry(1)
         };
@@ -196,7 +198,7 @@ pub(crate) mod tests {
             LedgerEntry {
                 request,
                 t1: std::array::from_fn(|at| request[at % 32]),
-                packet: request,
+                signature_digest: request,
                 ..entry(1)
             }
         };
@@ -206,14 +208,14 @@ pub(crate) mod tests {
         let again = check_limits(&day, &day[3]);
         assert_eq!(
             again,
-            Ok(Seen::Before),
+            Ok(RequestHistory::Before),
             "what was answered is answered again"
         );
         let tomorrow = LedgerEntry {
             time: next.time + DAY_NS,
             ..next
         };
-        assert_eq!(check_limits(&day, &tomorrow), Ok(Seen::Never));
+        assert_eq!(check_limits(&day, &tomorrow), Ok(RequestHistory::Never));
     }
 
     #[test]
@@ -233,13 +235,13 @@ pub(crate) mod tests {
         let again = check_limits(&known, &again);
         assert_eq!(
             again,
-            Ok(Seen::Never),
+            Ok(RequestHistory::Never),
             "the same machine under another warrant"
         );
         let opening = LedgerEntry {
             request: [77; 32],
             ..entry(1)
         };
-        assert_eq!(check_limits(&known, &opening), Ok(Seen::Never));
+        assert_eq!(check_limits(&known, &opening), Ok(RequestHistory::Never));
     }
 }

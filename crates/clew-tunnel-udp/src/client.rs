@@ -11,7 +11,7 @@ use clew_tunnel::record::{Record, UserSecret};
 use clew_tunnel::wire::values::CallWriter;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::client_program::{ClientProgram, Command, bind};
+use crate::client_program::{ClientCommand, ClientProgram, bind};
 use crate::clock::{self, Clock};
 use crate::connection::{self, Connection};
 use crate::driver::Driver;
@@ -26,7 +26,7 @@ use crate::sockets::Sockets;
 /// connection.
 #[derive(Clone)]
 pub struct Client {
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<ClientCommand>,
     metrics: watch::Receiver<Metrics>,
     next: Arc<AtomicU64>,
     /// Longest packet.
@@ -37,7 +37,7 @@ pub struct Client {
 pub struct Tunnel {
     number: u64,
     packet: usize,
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<ClientCommand>,
     state: watch::Receiver<State>,
 }
 
@@ -56,11 +56,11 @@ pub enum State {
 }
 
 /// What the first packet of a tunnel is to have, as far as there is room.
-pub struct First {
+pub struct FirstPacket {
     number: u64,
     packet: usize,
-    commands: mpsc::UnboundedSender<Command>,
-    asked: Vec<Command>,
+    commands: mpsc::UnboundedSender<ClientCommand>,
+    asked: Vec<ClientCommand>,
 }
 
 impl Client {
@@ -114,15 +114,19 @@ impl Client {
     /// [`Error::Gone`] if the driver has ended.
     pub async fn user(&self, secret: UserSecret) -> Result<UserId, Error> {
         let (tell, told) = oneshot::channel();
-        let _ = self.commands.send(Command::User(secret, tell));
+        let _ = self.commands.send(ClientCommand::User(secret, tell));
         told.await.map_err(|_| Error::Gone)
     }
 
     /// Opens a tunnel to a host by its record, which the caller has verified. What `first` asks for and sends
     /// is in the first packet, as far as it has room: no round trip is waited for.
-    pub fn open<T>(&self, target: Target, first: impl FnOnce(&mut First) -> T) -> (Tunnel, T) {
+    pub fn open<T>(
+        &self,
+        target: Target,
+        first: impl FnOnce(&mut FirstPacket) -> T,
+    ) -> (Tunnel, T) {
         let (tunnel, tell) = self.tunnel();
-        let open = Command::Open(tunnel.number, Box::new(target), tell, false);
+        let open = ClientCommand::Open(tunnel.number, Box::new(target), tell, false);
         let made = tunnel.ask(vec![open], first);
         (tunnel, made)
     }
@@ -132,7 +136,7 @@ impl Client {
     /// begun ends as one without connections does.
     pub fn prepare(&self, target: Target) -> Tunnel {
         let (tunnel, tell) = self.tunnel();
-        let prepare = Command::Open(tunnel.number, Box::new(target), tell, true);
+        let prepare = ClientCommand::Open(tunnel.number, Box::new(target), tell, true);
         let _ = self.commands.send(prepare);
         tunnel
     }
@@ -165,13 +169,13 @@ impl Client {
     }
 }
 
-impl First {
+impl FirstPacket {
     /// Asks for a connection to a service, of a user or anonymous.
     pub fn connect(&mut self, service: &str, user: Option<UserId>) -> Connection {
         let (held, hand) = ends::pair(self.packet);
-        let connect = Command::Connect(self.number, service.to_owned(), user, hand);
+        let connect = ClientCommand::Connect(self.number, service.to_owned(), user, hand);
         self.asked.push(connect);
-        let driver: Arc<dyn connection::Driver> = Arc::new(self.commands.clone());
+        let driver: Arc<dyn connection::DriverHandle> = Arc::new(self.commands.clone());
         Connection::new(held, driver)
     }
 
@@ -189,7 +193,7 @@ impl First {
         if message.value().len() > ends::longest(self.packet) {
             return Err(Reason::TooLong);
         }
-        let say = Command::Say(connection.key(), message);
+        let say = ClientCommand::Say(connection.key(), message);
         self.asked.push(say);
         Ok(())
     }
@@ -198,7 +202,7 @@ impl First {
 impl Tunnel {
     /// Begins a tunnel that was prepared: what `first` asks for and sends is in the first packet, as far as it
     /// has room.
-    pub fn begin<T>(&self, first: impl FnOnce(&mut First) -> T) -> T {
+    pub fn begin<T>(&self, first: impl FnOnce(&mut FirstPacket) -> T) -> T {
         self.ask(Vec::new(), first)
     }
 
@@ -208,15 +212,15 @@ impl Tunnel {
     }
 
     /// All at once, so that nothing is sent before the last of it.
-    fn ask<T>(&self, before: Vec<Command>, first: impl FnOnce(&mut First) -> T) -> T {
-        let mut asked = First {
+    fn ask<T>(&self, before: Vec<ClientCommand>, first: impl FnOnce(&mut FirstPacket) -> T) -> T {
+        let mut asked = FirstPacket {
             number: self.number,
             packet: self.packet,
             commands: self.commands.clone(),
             asked: before,
         };
         let made = first(&mut asked);
-        let _ = self.commands.send(Command::All(asked.asked));
+        let _ = self.commands.send(ClientCommand::All(asked.asked));
         made
     }
 
@@ -245,7 +249,7 @@ impl Tunnel {
     /// [`Error::Refused`]: `unknown-host`, or what the record is not; [`Error::Gone`].
     pub async fn lookup(&self, signing: Option<[u8; 32]>, host: &str) -> Result<Record, Error> {
         let (tell, told) = oneshot::channel();
-        let lookup = Command::Lookup(self.number, signing, host.to_owned(), tell);
+        let lookup = ClientCommand::Lookup(self.number, signing, host.to_owned(), tell);
         let _ = self.commands.send(lookup);
         match told.await.map_err(|_| Error::Gone)? {
             Answer::Given(cert, ecert) => Ok(Record::of(&cert, &ecert)?),
@@ -259,7 +263,7 @@ impl Tunnel {
     /// [`Error::Refused`]: `not-allowed`, which stands for any reason; [`Error::Gone`].
     pub async fn register(&self, record: Record) -> Result<(), Error> {
         let (tell, told) = oneshot::channel();
-        let register = Command::Register(self.number, Box::new(record), tell);
+        let register = ClientCommand::Register(self.number, Box::new(record), tell);
         let _ = self.commands.send(register);
         match told.await.map_err(|_| Error::Gone)? {
             Answer::Taken => Ok(()),
@@ -270,12 +274,12 @@ impl Tunnel {
     /// Tells that the machine has another address, or woke up: the tunnel goes on from a new port,
     /// under a new key and TID.
     pub fn moved(&self) {
-        let _ = self.commands.send(Command::Move(self.number));
+        let _ = self.commands.send(ClientCommand::Move(self.number));
     }
 }
 
 impl Drop for Tunnel {
     fn drop(&mut self) {
-        let _ = self.commands.send(Command::Close(self.number));
+        let _ = self.commands.send(ClientCommand::Close(self.number));
     }
 }

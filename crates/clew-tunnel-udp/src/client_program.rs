@@ -22,9 +22,9 @@ use crate::sockets::Socket;
 type Replied = oneshot::Sender<Answer>;
 
 /// What a client's driver is asked.
-pub(crate) enum Command {
+pub(crate) enum ClientCommand {
     Ask(Ask),
-    All(Vec<Command>),
+    All(Vec<ClientCommand>),
     User(UserSecret, oneshot::Sender<UserId>),
     /// Opens a tunnel; or prepares it alone.
     Open(u64, Box<Target>, watch::Sender<State>, bool),
@@ -36,7 +36,7 @@ pub(crate) enum Command {
     Close(u64),
 }
 
-impl From<Ask> for Command {
+impl From<Ask> for ClientCommand {
     fn from(ask: Ask) -> Self {
         Self::Ask(ask)
     }
@@ -72,7 +72,7 @@ struct Opened {
 }
 
 impl Program<client::Client> for ClientProgram {
-    type Command = Command;
+    type Command = ClientCommand;
 
     fn event(&mut self, engine: &mut client::Client, _: Now<'_>, event: Event) {
         self.watched.event(&event);
@@ -105,34 +105,34 @@ impl Program<client::Client> for ClientProgram {
         &mut self,
         engine: &mut client::Client,
         mut now: Now<'_>,
-        command: Command,
+        command: ClientCommand,
     ) -> Vec<Socket> {
         match command {
-            Command::Ask(ask) => self.ends.ask(engine, ask),
-            Command::All(all) => {
+            ClientCommand::Ask(ask) => self.ends.ask(engine, ask),
+            ClientCommand::All(all) => {
                 for command in all {
                     self.command(engine, now.again(), command);
                 }
             }
-            Command::User(secret, tell) => {
+            ClientCommand::User(secret, tell) => {
                 let _ = tell.send(engine.add_user(secret));
             }
-            Command::Open(number, target, state, is_prepared) => {
+            ClientCommand::Open(number, target, state, is_prepared) => {
                 let opened = match is_prepared {
                     true => engine.prepare(now, *target, 0),
                     false => engine.open(now, *target, 0),
                 };
                 self.opened(number, opened, state);
             }
-            Command::Connect(number, service, user, hand) => {
+            ClientCommand::Connect(number, service, user, hand) => {
                 if let Some(opened) = self.tunnels.get(&number)
                     && let Ok(id) = engine.connect(&now, opened.id, &service, user)
                 {
                     self.ends.add(id, hand);
                 }
             }
-            Command::Say(key, message) => self.ends.say(engine, key, &message),
-            Command::Lookup(number, signing, hostname, tell) => {
+            ClientCommand::Say(key, message) => self.ends.say(engine, key, &message),
+            ClientCommand::Lookup(number, signing, hostname, tell) => {
                 let identity = Identity {
                     signing,
                     hostname: &hostname,
@@ -140,11 +140,11 @@ impl Program<client::Client> for ClientProgram {
                 let ask = |id| engine.request(id, &identity) == Ok(true);
                 self.request(number, tell, ask);
             }
-            Command::Register(number, record, tell) => {
+            ClientCommand::Register(number, record, tell) => {
                 self.request(number, tell, |id| engine.register(id, &record));
             }
-            Command::Move(number) => return self.move_tunnel(engine, now, number),
-            Command::Close(number) => {
+            ClientCommand::Move(number) => return self.move_tunnel(engine, now, number),
+            ClientCommand::Close(number) => {
                 if let Some(opened) = self.tunnels.get(&number) {
                     engine.close_tunnel(now, opened.id);
                 }

@@ -12,12 +12,12 @@ use crate::error::Error;
 use crate::message::Message;
 
 /// How a connection reaches its driver.
-pub(crate) trait Driver: Send + Sync {
+pub(crate) trait DriverHandle: Send + Sync {
     /// Hands it a request. Returns false if the driver is gone.
     fn ask(&self, ask: Ask) -> bool;
 }
 
-impl<C: From<Ask> + Send> Driver for mpsc::UnboundedSender<C> {
+impl<C: From<Ask> + Send> DriverHandle for mpsc::UnboundedSender<C> {
     fn ask(&self, ask: Ask) -> bool {
         self.send(ask.into()).is_ok()
     }
@@ -48,7 +48,7 @@ pub struct Receiving {
 /// Ends a connection when nobody holds any of it.
 struct End {
     key: Key,
-    driver: Arc<dyn Driver>,
+    driver: Arc<dyn DriverHandle>,
 }
 
 impl Drop for End {
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(held: TaskEnd, driver: Arc<dyn Driver>) -> Self {
+    pub(crate) fn new(held: TaskEnd, driver: Arc<dyn DriverHandle>) -> Self {
         let end = Arc::new(End {
             key: held.key,
             driver,

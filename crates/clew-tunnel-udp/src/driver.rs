@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::qlog::Trace;
-use crate::sockets::{Incoming, Socket, Sockets};
+use crate::sockets::{ReceiveBuffer, Socket, Sockets};
 
 /// Datagrams that are written before any is sent.
 const BATCH: usize = 256;
@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 /// Calls of the system for datagrams before those that came are answered.
 const READS: usize = 4;
 
-/// Opened packets that wait to be traced at most: those of one turn.
+/// Decrypted packets that wait to be traced at most: those of one turn.
 const TRACED: usize = 4_096;
 
 /// Commands that are done before the network has its turn.
@@ -63,7 +63,7 @@ pub struct Driver<E: Engine, P: Program<E>> {
     program: P,
     sockets: Sockets,
     clock: Clock,
-    incoming: Incoming,
+    incoming: ReceiveBuffer,
     outgoing: Outgoing,
     commands: mpsc::UnboundedReceiver<P::Command>,
     /// Work that other threads are at. It comes back to the engine, which has a bound for it.
@@ -93,7 +93,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         commands: mpsc::UnboundedReceiver<P::Command>,
     ) -> Self {
         Self {
-            incoming: Incoming::new(&sockets),
+            incoming: ReceiveBuffer::new(&sockets),
             outgoing: Outgoing::new(BATCH),
             engine,
             program,
@@ -121,7 +121,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
     /// Gives lists of so many jobs or more to tokio's threads for blocking work: for who has cores
     /// to spare, and one engine. 0: none.
     #[must_use]
-    pub(crate) fn with_help_from(mut self, many: usize) -> Self {
+    pub(crate) fn with_offload(mut self, many: usize) -> Self {
         if many > 0 {
             self.many = many;
         }
@@ -162,7 +162,7 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
         }
     }
 
-    /// What was opened and sent since the last time.
+    /// What was decrypted and sent since the last time.
     fn trace_all(&mut self) {
         if self.trace.is_none() {
             return;

@@ -43,9 +43,9 @@ pub trait Engine: Send + 'static {
     fn forward(&mut self, connection: ConnectionId, value: &[u8]) -> Result<bool, Reason>;
     /// Ends a connection, once everything was sent.
     fn close(&mut self, connection: ConnectionId);
-    /// Keeps the last packets that are opened, for [`Self::traced`].
+    /// Keeps the last packets that are decrypted, for [`Self::traced`].
     fn trace(&mut self, most: usize);
-    /// The next packet that was opened, if these are kept.
+    /// The next packet that was decrypted, if these are kept.
     fn traced(&mut self) -> Option<Received>;
     /// How often each reason was met.
     fn counters(&self) -> &Counters;

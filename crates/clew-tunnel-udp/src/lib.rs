@@ -55,7 +55,7 @@ mod shards;
 pub mod sockets;
 
 pub use clew_tunnel as tunnel;
-pub use client::{Client, First, State, Tunnel};
+pub use client::{Client, FirstPacket, State, Tunnel};
 pub use clock::{Clock, wall};
 pub use connection::{Connection, Receiving, Sending};
 pub use error::Error;

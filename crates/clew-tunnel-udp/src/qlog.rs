@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use clew_tunnel::engine::trace::{Received, Seen};
+use clew_tunnel::engine::trace::{Received, TracedPacket};
 use clew_tunnel::{Counters, Reason};
 use clew_wire::{Hex, Instant};
 
@@ -46,7 +46,7 @@ impl Trace {
     ///
     /// # Errors
     /// Of writing.
-    pub(crate) fn sent(&mut self, at: Instant, packet: &Seen) -> io::Result<()> {
+    pub(crate) fn sent(&mut self, at: Instant, packet: &TracedPacket) -> io::Result<()> {
         let data = packet_json(packet);
         self.event(at, "packet_sent", &data)
     }
@@ -102,7 +102,7 @@ impl Trace {
     }
 }
 
-fn packet_json(packet: &Seen) -> String {
+fn packet_json(packet: &TracedPacket) -> String {
     format!(
         "\"tid\":\"{}\",\"nonce\":\"{}\",\"seq\":{},\"ack\":{},\"length\":{},\"initiation\":{}",
         Hex(packet.tid.as_bytes()),

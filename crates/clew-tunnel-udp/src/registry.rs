@@ -5,7 +5,7 @@ use clew_tunnel::engine::event::{Reply, TunnelId};
 use clew_tunnel::record::Record;
 use tokio::sync::mpsc;
 
-use crate::server::Command;
+use crate::server::ServerCommand;
 
 /// Answers for other hosts. It is called in the server's own task, so that it must not wait: what it has to
 /// ask elsewhere, it answers from there.
@@ -25,13 +25,13 @@ pub struct Answer {
     tunnel: TunnelId,
     number: u64,
     /// None once it was given. The question does not keep the server running.
-    to: Option<mpsc::WeakUnboundedSender<Command>>,
+    to: Option<mpsc::WeakUnboundedSender<ServerCommand>>,
 }
 
 impl Answer {
     pub(crate) const fn new(
         (tunnel, number): (TunnelId, u64),
-        to: mpsc::WeakUnboundedSender<Command>,
+        to: mpsc::WeakUnboundedSender<ServerCommand>,
     ) -> Self {
         Self {
             tunnel,
@@ -53,7 +53,7 @@ impl Answer {
         };
         let channel = self.to.take().and_then(|to| to.upgrade());
         if let Some(channel) = channel {
-            let _ = channel.send(Command::Reply(self.tunnel, self.number, reply));
+            let _ = channel.send(ServerCommand::Reply(self.tunnel, self.number, reply));
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     tasks: Vec<JoinHandle<io::Result<()>>>,
     /// The drivers run as long as somebody may ask something of them.
-    channels: Vec<mpsc::UnboundedSender<Command>>,
+    channels: Vec<mpsc::UnboundedSender<ServerCommand>>,
 }
 
 /// How a server is run.
@@ -59,11 +59,11 @@ pub struct Incoming {
     create: event::Create,
     /// Longest packet of the server.
     packet: usize,
-    commands: Option<mpsc::UnboundedSender<Command>>,
+    commands: Option<mpsc::UnboundedSender<ServerCommand>>,
 }
 
 /// What a server's driver is asked.
-pub(crate) enum Command {
+pub(crate) enum ServerCommand {
     Ask(Ask),
     Accept(ConnectionId, DriverEnd),
     Refuse(ConnectionId, Reason),
@@ -72,13 +72,13 @@ pub(crate) enum Command {
     End(oneshot::Sender<()>),
 }
 
-impl From<Mail> for Command {
+impl From<Mail> for ServerCommand {
     fn from(mail: Mail) -> Self {
         Self::Mail(mail)
     }
 }
 
-impl From<Ask> for Command {
+impl From<Ask> for ServerCommand {
     fn from(ask: Ask) -> Self {
         Self::Ask(ask)
     }
@@ -140,7 +140,7 @@ impl Server {
                 ending: None,
             };
             let driver = Driver::new(engine, program, sockets, clock, asked);
-            let driver = driver.with_help_from(options.offload_handshakes);
+            let driver = driver.with_offload(options.offload_handshakes);
             drivers.push(driver.traced(traces.next()));
         }
         let tasks = drivers.into_iter().map(|driver| tokio::spawn(driver.run()));
@@ -180,7 +180,7 @@ impl Server {
     pub async fn end(self) {
         for commands in &self.channels {
             let (tell, told) = oneshot::channel();
-            let _ = commands.send(Command::End(tell));
+            let _ = commands.send(ServerCommand::End(tell));
             let _ = told.await;
         }
     }
@@ -229,8 +229,8 @@ impl Incoming {
             .commands
             .take()
             .unwrap_or_else(|| mpsc::unbounded_channel().0);
-        let _ = commands.send(Command::Accept(id, hand));
-        let driver: Arc<dyn connection::Driver> = Arc::new(commands);
+        let _ = commands.send(ServerCommand::Accept(id, hand));
+        let driver: Arc<dyn connection::DriverHandle> = Arc::new(commands);
         Connection::new(held, driver)
     }
 
@@ -242,7 +242,7 @@ impl Incoming {
 
     fn say_no(&mut self, reason: Reason) {
         if let Some(commands) = self.commands.take() {
-            let _ = commands.send(Command::Refuse(self.create.connection, reason));
+            let _ = commands.send(ServerCommand::Refuse(self.create.connection, reason));
         }
     }
 }
@@ -287,20 +287,20 @@ fn bind(at: &[SocketAddr], shards: usize) -> io::Result<Vec<Sockets>> {
 struct Service {
     ends: DriverEnds,
     waiting: mpsc::Sender<Incoming>,
-    commands: mpsc::WeakUnboundedSender<Command>,
+    commands: mpsc::WeakUnboundedSender<ServerCommand>,
     /// Of the first shard alone.
     record: Option<watch::Sender<Option<Record>>>,
     registry: Option<Arc<Mutex<Box<dyn Registry>>>>,
     watched: Watched,
     /// Longest packet.
     packet: usize,
-    here: OwnShard<Command>,
+    here: OwnShard<ServerCommand>,
     /// Who waits until the last word is said.
     ending: Option<oneshot::Sender<()>>,
 }
 
 impl Program<server::Server> for Service {
-    type Command = Command;
+    type Command = ServerCommand;
 
     fn event(&mut self, engine: &mut server::Server, _: Now<'_>, event: Event) {
         self.watched.event(&event);
@@ -332,24 +332,24 @@ impl Program<server::Server> for Service {
         &mut self,
         engine: &mut server::Server,
         mut now: Now<'_>,
-        command: Command,
+        command: ServerCommand,
     ) -> Vec<Socket> {
         match command {
-            Command::Ask(ask) => self.ends.ask(engine, ask),
-            Command::Accept(id, hand) => {
+            ServerCommand::Ask(ask) => self.ends.ask(engine, ask),
+            ServerCommand::Accept(id, hand) => {
                 // What came before the decision is told of by the decision.
                 self.ends.add(id, hand);
                 if !engine.decide(id, Ok(())) {
                     self.ends.remove(id);
                 }
             }
-            Command::Refuse(id, reason) => {
+            ServerCommand::Refuse(id, reason) => {
                 engine.decide(id, Err(reason));
             }
-            Command::Reply(tunnel, number, reply) => {
+            ServerCommand::Reply(tunnel, number, reply) => {
                 engine.reply(tunnel, number, reply);
             }
-            Command::Mail(mail) => {
+            ServerCommand::Mail(mail) => {
                 self.here.taken();
                 match mail {
                     Mail::Datagram(peer, mut bytes) => {
@@ -359,7 +359,7 @@ impl Program<server::Server> for Service {
                     Mail::Accepted(client, nonce) => engine.remember(&client, nonce),
                 }
             }
-            Command::End(tell) => {
+            ServerCommand::End(tell) => {
                 for tunnel in self.ends.tunnels() {
                     engine.close_tunnel(now.again(), tunnel);
                 }

@@ -129,14 +129,14 @@ pub struct Sockets {
 }
 
 /// Memory for what one call brings.
-pub(crate) struct Incoming {
+pub(crate) struct ReceiveBuffer {
     bytes: Vec<u8>,
     metas: [RecvMeta; BATCH_SIZE],
     count: usize,
     train: usize,
 }
 
-impl Incoming {
+impl ReceiveBuffer {
     /// Allocates memory for trains of datagrams if the system makes such, for single ones
     /// otherwise.
     pub(crate) fn new(sockets: &Sockets) -> Self {
@@ -185,12 +185,12 @@ impl Sockets {
     }
 
     /// Waits for datagrams at any socket.
-    pub(crate) async fn receive(&mut self, incoming: &mut Incoming) -> io::Result<()> {
+    pub(crate) async fn receive(&mut self, incoming: &mut ReceiveBuffer) -> io::Result<()> {
         std::future::poll_fn(|cx| self.poll_receive(cx, incoming)).await
     }
 
     /// Takes what is there, without waiting. Whether there was anything.
-    pub(crate) fn try_receive(&mut self, incoming: &mut Incoming) -> io::Result<bool> {
+    pub(crate) fn try_receive(&mut self, incoming: &mut ReceiveBuffer) -> io::Result<bool> {
         for _ in 0..self.all.len() {
             self.turn = (self.turn + 1) % self.all.len();
             if let Some(taken) = take(&self.all[self.turn], incoming) {
@@ -203,7 +203,7 @@ impl Sockets {
     fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
-        incoming: &mut Incoming,
+        incoming: &mut ReceiveBuffer,
     ) -> Poll<io::Result<()>> {
         for _ in 0..self.all.len() {
             self.turn = (self.turn + 1) % self.all.len();
@@ -222,7 +222,7 @@ impl Sockets {
 }
 
 /// One call of the system. None if there is nothing.
-fn take(socket: &Socket, incoming: &mut Incoming) -> Option<io::Result<()>> {
+fn take(socket: &Socket, incoming: &mut ReceiveBuffer) -> Option<io::Result<()>> {
     let mut slices = incoming
         .bytes
         .chunks_mut(incoming.train)

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::boxes::{self, Key, Stream};
-use crate::limits::WINDOW;
+use crate::limits::ACCEPTANCE_WINDOW;
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::x25519::{self, BYTES, Public, Secret, Shared};
@@ -191,7 +191,7 @@ impl Nonce {
     /// # Errors
     /// `bad-time`.
     pub fn check_time(self, now: WallTime) -> Result<(), Reason> {
-        let is_near = self.t().abs_diff(now.as_nanos()) <= WINDOW.as_nanos() as u64;
+        let is_near = self.t().abs_diff(now.as_nanos()) <= ACCEPTANCE_WINDOW.as_nanos() as u64;
         is_near.then_some(()).ok_or(Reason::BadTime)
     }
 }

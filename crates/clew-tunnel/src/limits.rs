@@ -23,7 +23,7 @@ pub const RPCS_MAX: usize = 64;
 /// Longest name of an RPC and of a service, in bytes.
 pub const NAME_MAX: usize = 64;
 /// How far an initiation packet's time may be from the server's.
-pub const WINDOW: Duration = Duration::from_secs(30);
+pub const ACCEPTANCE_WINDOW: Duration = Duration::from_secs(30);
 /// How far the clocks of a record's reader and writer may be apart.
 pub(crate) const SKEW: Duration = Duration::from_secs(30);
 /// Longest life of an ephemeral certificate.
@@ -57,7 +57,7 @@ pub const AHEAD_TOTAL: usize = 64 << 20;
 /// The receive window of a new connection, in bytes.
 pub const CREDIT: u32 = 16_384;
 /// Most that a connection's receive window grows to, in bytes.
-pub(crate) const WINDOW_MAX: u32 = 1 << 20;
+pub(crate) const RECEIVE_WINDOW_MAX: u32 = 1 << 20;
 /// Bytes that all connections of a tunnel are granted and have not read.
 pub const GRANT: u32 = 4 << 20;
 /// Unsent bytes of a connection from which on its program waits.

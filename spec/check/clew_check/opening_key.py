@@ -8,7 +8,7 @@ from hashlib import sha256
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from . import ceremony, ed25519, nacl, need, quorum, Reader, Refused
+from . import dkg, ed25519, nacl, need, quorum, Reader, Refused
 from .curve import *
 
 FOUNDING, NEW_KEY, RESHARING = 1, 2, 3
@@ -95,7 +95,7 @@ class Deal:
         fields.at = at
         self.broadcast_bytes = fields.take(3 + 48 * t + 64)
         try:
-            self.broadcast = ceremony.decode_broadcast(self.broadcast_bytes)
+            self.broadcast = dkg.decode_broadcast(self.broadcast_bytes)
         except Refused:
             raise Refused("damaged")
         self.dealer = i
@@ -175,7 +175,7 @@ def gather(plan, participants, deals):
     by_dealer = {deal.dealer: deal for deal in deals}
     need(len(by_dealer) == len(deals), "two-deals")
     need(sorted(by_dealer) == plan.dealers, "no-deal")
-    domain = ceremony.RESHARE if plan.old else ceremony.DEAL
+    domain = dkg.RESHARE if plan.old else dkg.DEAL
     for i in plan.dealers:
         b = by_dealer[i].broadcast
         need((b.t, b.n) == (plan.t, plan.n), "commitments", f"trustee {i}")

@@ -1,6 +1,6 @@
-"""The vectors of group-signature section 5: sharings, decryptions, ceremonies, matches."""
+"""The vectors of group-signature section 5: sharings, decryptions, key generation, matches."""
 
-from . import bbs04, ceremony, need, quorum, xr
+from . import bbs04, dkg, need, quorum, xr
 from .cases import equal
 from .curve import *
 
@@ -25,7 +25,7 @@ def sharing_of(case, name="commitment", trustees="trustees"):
 def indices_of(case):
     indices = list(map(number, case.all("index")))
     for i in indices:
-        ceremony.need_index(i)
+        dkg.need_index(i)
     return indices
 
 
@@ -42,7 +42,7 @@ def sharing(case):
     base, commitments, n = sharing_of(case)
     coefficients = scalars_of(case, "coefficient")
     equal_all((encode(power(base, a)) for a in coefficients), case, "commitment")
-    equal_all((encode_scalar(ceremony.at(coefficients, i)) for i in range(1, n + 1)), case, "share")
+    equal_all((encode_scalar(dkg.at(coefficients, i)) for i in range(1, n + 1)), case, "share")
     equal_all((encode(quorum.share_key(commitments, i)) for i in range(1, n + 1)), case, "share-key")
 
 
@@ -118,21 +118,21 @@ def open_shares(case):
 
 def founding(case):
     t, n = case.one("threshold"), case.one("trustees")
-    ceremony.need_quorum(t, n)
-    return ceremony.Round(ceremony.DEAL, case.one("context"), decode_g1(case.one("base")), list(range(1, n + 1)), t, n)
+    dkg.need_quorum(t, n)
+    return dkg.Round(dkg.DEAL, case.one("context"), decode_g1(case.one("base")), list(range(1, n + 1)), t, n)
 
 
 def deal(case):
     coefficients, k = scalars_of(case, "coefficient"), decode_scalar(case.one("k"))
-    broadcast, dealt = ceremony.deal(founding(case), case.one("dealer"), coefficients, k)
+    broadcast, dealt = dkg.deal(founding(case), case.one("dealer"), coefficients, k)
     equal(broadcast, case.one("broadcast"), "broadcast")
     equal_all(dealt, case, "dealt")
 
 
 def receive(case, round_):
-    broadcasts = list(map(ceremony.decode_broadcast, case.all("broadcast")))
-    dealt = list(map(ceremony.decode_dealt, case.all("dealt")))
-    commitments, value = ceremony.receive(round_, case.one("index"), broadcasts, dealt)
+    broadcasts = list(map(dkg.decode_broadcast, case.all("broadcast")))
+    dealt = list(map(dkg.decode_dealt, case.all("dealt")))
+    commitments, value = dkg.receive(round_, case.one("index"), broadcasts, dealt)
     equal_all(map(encode, commitments), case, "commitment")
     equal(encode_scalar(value), case.one("share"), "share")
     return commitments
@@ -144,14 +144,14 @@ def resharing(case):
     need(all(i <= n for i in dealers), "index")
     need(len(dealers) >= len(old), "too-few")
     constants = {i: quorum.share_key(old, i) for i in dealers}
-    new = ceremony.Round(ceremony.RESHARE, case.one("context"), base, dealers, t, case.one("trustees"), constants)
+    new = dkg.Round(dkg.RESHARE, case.one("context"), base, dealers, t, case.one("trustees"), constants)
     return old, new
 
 
 def reshare_deal(case):
     _, round_ = resharing(case)
     coefficients = [decode_secret(case.one("share")), *scalars_of(case, "coefficient")]
-    broadcast, _ = ceremony.deal(round_, case.one("dealer"), coefficients, decode_scalar(case.one("k")))
+    broadcast, _ = dkg.deal(round_, case.one("dealer"), coefficients, decode_scalar(case.one("k")))
     equal(broadcast, case.one("broadcast"), "broadcast")
 
 

@@ -2,7 +2,7 @@
 
 use crate::groups::rng;
 use crate::nodes::Nodes;
-use clew_evidence::{CheckedGroup, Found, GroupFile, Name, RegisterHead, Search, WallTime};
+use clew_evidence::{CheckedGroup, FoundRow, GroupFile, Name, RegisterHead, Search, WallTime};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Quorum;
@@ -85,7 +85,7 @@ impl Issuing {
     }
 
     /// What the store finds; makes the index of that epoch if there is none.
-    pub fn found(&self, search: Search, epoch: u32) -> Option<Found> {
+    pub fn found(&self, search: Search, epoch: u32) -> Option<FoundRow> {
         let store = &self.store;
         let found = store.find_signer(&self.issuer, epoch, search, &mut |_, _| true);
         found.expect("the store is whole")

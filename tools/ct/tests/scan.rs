@@ -15,27 +15,27 @@ const CAPTURE: &str = "../../crates/clew/tests/captures/zeek--ssh-ssh.pcap";
 const KEY: &str = "web-1.key";
 
 /// A folder with a group and the key of its machine.
-struct Office {
+struct TestFolder {
     clew: PathBuf,
-    folder: PathBuf,
+    path: PathBuf,
 }
 
-impl Office {
+impl TestFolder {
     fn new(clew: &Path, scheme: &str, test: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{scheme}"));
-        let _ = remove_dir_all(&folder); // of an earlier run, if there was one
-        create_dir_all(&folder).unwrap();
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{scheme}"));
+        let _ = remove_dir_all(&path); // of an earlier run, if there was one
+        create_dir_all(&path).unwrap();
         let clew = clew.to_owned();
-        let office = Self { clew, folder };
+        let folder = Self { clew, path };
         let create = ["group", "create", "acme", "--name", "acme"];
-        office.clew(&[&create[..], &["--scheme", scheme]].concat());
-        office.clew(&["enrol", "acme", "web-1", "-o", KEY]);
-        office
+        folder.clew(&[&create[..], &["--scheme", scheme]].concat());
+        folder.clew(&["enrol", "acme", "web-1", "-o", KEY]);
+        folder
     }
 
     fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(&self.folder);
+        command.args(arguments).current_dir(&self.path);
         command
     }
 
@@ -57,7 +57,7 @@ impl Office {
     /// What the scan finds of the key in a process, which ends then. Returns `None` if the system
     /// forbids to look.
     fn found_in(&self, mut child: Child) -> Option<Vec<[String; 3]>> {
-        let output = scan(&self.folder.join(KEY), child.id());
+        let output = scan(&self.path.join(KEY), child.id());
         drop(child.stdin.take());
         child.wait().unwrap();
         let [out, err] = [output.stdout, output.stderr].map(|b| String::from_utf8(b).unwrap());
@@ -114,10 +114,10 @@ fn a_signing_process_holds_what_it_signs_with() {
     let Some(clew) = clew() else { return };
     let capture = read(Path::new(env!("CARGO_MANIFEST_DIR")).join(CAPTURE)).unwrap();
     for (scheme, secrets) in [("xr", &["x", "y"][..]), ("bbs04", &["x"])] {
-        let office = Office::new(&clew, scheme, "signs");
+        let folder = TestFolder::new(&clew, scheme, "signs");
         let sign = ["sign", "--key", KEY, "-", "-o", "signed"];
-        let child = office.waiting(&clew, &sign, &capture);
-        let Some(found) = office.found_in(child) else {
+        let child = folder.waiting(&clew, &sign, &capture);
+        let Some(found) = folder.found_in(child) else {
             return;
         };
         // Both halves, in the key that was read and in the one prepared for the epoch.
@@ -133,9 +133,9 @@ fn the_text_of_a_key_file_is_found() {
     let Some(clew) = clew() else { return };
     let script = format!("{{ read -r comment; read -r key; }} < {KEY}; read -r end");
     for scheme in ["xr", "bbs04"] {
-        let office = Office::new(&clew, scheme, "text");
-        let child = office.waiting(Path::new("sh"), &["-c", &script], b"");
-        let Some(found) = office.found_in(child) else {
+        let folder = TestFolder::new(&clew, scheme, "text");
+        let child = folder.waiting(Path::new("sh"), &["-c", &script], b"");
+        let Some(found) = folder.found_in(child) else {
             return;
         };
         assert!(
@@ -150,14 +150,14 @@ fn the_text_of_a_key_file_is_found() {
 #[test]
 fn what_cannot_be_scanned_is_named() {
     let Some(clew) = clew() else { return };
-    let office = Office::new(&clew, "xr", "named");
+    let folder = TestFolder::new(&clew, "xr", "named");
     let none = u32::MAX;
     for (key, process, wanted) in [
         (KEY, none, format!("memory of process {none}: No such file")),
         ("acme/public/group.clew", none, "group.clew: ".to_owned()),
         ("web-2.key", none, "web-2.key: No such file".to_owned()),
     ] {
-        let output = scan(&office.folder.join(key), process);
+        let output = scan(&folder.path.join(key), process);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(error.contains(&wanted), "{error}");

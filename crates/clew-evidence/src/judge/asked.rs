@@ -6,7 +6,7 @@ use crate::credential::Credential;
 use crate::group_file::{CheckedGroup, EpochSharing};
 use crate::request::{Packet, Question, Request};
 use crate::row::Row;
-use crate::search::{Found, Search};
+use crate::search::{FoundRow, Search};
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::curve::G1;
@@ -63,7 +63,7 @@ impl Asked {
         packet: &Packet<'_>,
     ) -> Result<Self, Fault> {
         let keys = Keys::of(group, request)?;
-        if packet.asked() != request.asked {
+        if packet.asked() != request.asked_packet {
             return Err(JudgeRule::Packet.into());
         }
         Self::with_keys(keys, request, packet)
@@ -75,8 +75,8 @@ impl Asked {
         request: &Request,
         packet: &Packet<'_>,
     ) -> Result<Self, Fault> {
-        let same = packet.digest() == request.packet && packet.epoch == request.epoch;
-        if !(same && packet.stands_for(&request.asked)) {
+        let same = packet.digest() == request.signature_digest && packet.epoch == request.epoch;
+        if !(same && packet.stands_for(&request.asked_packet)) {
             return Err(JudgeRule::Packet.into());
         }
         let Keys { key, sharing } = keys;
@@ -131,10 +131,10 @@ impl Asked {
         &self,
         group: &CheckedGroup,
         request: &Request,
-        found: &Found,
+        found: &FoundRow,
         base: &G1,
     ) -> Result<(), Fault> {
-        let Found { row, x } = found;
+        let FoundRow { row, x } = found;
         let candidate = Credential::of(&row.entry, x.as_ref()).ok_or(JudgeRule::Layout)?;
         check_row(group, request, row)?;
         if !candidate.is_certified(&self.key) {

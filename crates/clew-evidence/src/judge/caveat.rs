@@ -3,7 +3,7 @@
 use crate::group_file::GroupFile;
 use crate::parts::Origin;
 use crate::request::Request;
-use crate::search::Found;
+use crate::search::FoundRow;
 use alloc::vec::Vec;
 use clew_group::Scheme;
 use core::fmt;
@@ -73,13 +73,13 @@ impl Caveat {
     pub(super) fn of(
         group: &GroupFile,
         request: &Request,
-        found: &Found,
+        found: &FoundRow,
         signed: bool,
     ) -> Vec<Self> {
         let entry = &found.row.entry;
         let sharing = group.sharing_record(request.epoch);
         let dealt = sharing.is_some_and(|(_, sharing)| sharing.origin == Origin::TrustedDealer);
-        let issuer_host = entry.how == crate::How::IssuerHost;
+        let issuer_host = entry.how == crate::KeyOrigin::IssuerHost;
         let later = entry.joined > request.epoch;
         let revoked = group.revoked_in(entry, found.x.as_ref());
         let revoked = revoked.map(|epoch| match epoch > request.epoch {

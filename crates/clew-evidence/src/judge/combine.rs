@@ -2,11 +2,11 @@
 //! was asked for is named.
 
 use super::gather::gather;
-use super::{Asked, Fault, JudgeRule, Judgement, Refused, Why, judge_match, judge_opening};
+use super::{Asked, Fault, JudgeRule, Judgement, Refused, ShareFault, judge_match, judge_opening};
 use crate::evidence::{Match, Opening};
 use crate::group_file::CheckedGroup;
 use crate::request::{Packet, Request};
-use crate::search::{Found, OpenedBase};
+use crate::search::{FoundRow, OpenedBase};
 use crate::share::{Share, Step};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -109,7 +109,7 @@ pub fn combine_opening(
     request: &Request,
     shares: &[Share],
     packet: &Packet<'_>,
-    find: impl FnOnce(OpenedBase) -> Option<Found>,
+    find: impl FnOnce(OpenedBase) -> Option<FoundRow>,
 ) -> Result<Combined<Opening>, CombineError> {
     let asked = Asked::new(group, request, packet)?;
     let (mut good, refused) = good_shares(&asked, request, shares);
@@ -126,7 +126,7 @@ pub fn combine_opening(
     let search = asked.search(&super::open(&asked, &good)?);
     let hash = *search.hash();
     let opened = OpenedBase::new(request.clone(), search);
-    let Some(Found { row, x }) = find(opened) else {
+    let Some(FoundRow { row, x }) = find(opened) else {
         return Err(CombineError::NoRow { hash, refused });
     };
     let evidence = Opening {
@@ -155,7 +155,7 @@ fn good_shares(asked: &Asked, request: &Request, shares: &[Share]) -> (Vec<Given
         match decryptions(asked, request, share) {
             _ if repeated => refused.push(Refused {
                 trustee,
-                why: Why::Repeated,
+                why: ShareFault::Repeated,
             }),
             Ok(decryptions) => good.push((trustee, decryptions.clone())),
             Err(why) => refused.push(Refused { trustee, why }),
@@ -168,15 +168,15 @@ fn decryptions<'s>(
     asked: &Asked,
     request: &Request,
     share: &'s Share,
-) -> Result<&'s Vec<Decryption>, Why> {
+) -> Result<&'s Vec<Decryption>, ShareFault> {
     if share.request != *request {
-        return Err(Why::OtherRequest);
+        return Err(ShareFault::OtherRequest);
     }
     let Step::Opening(decryptions) = &share.step else {
-        return Err(Why::OtherStep);
+        return Err(ShareFault::OtherStep);
     };
     if asked.sharing().quorum.check(share.trustee).is_err() {
-        return Err(Why::NoTrustee);
+        return Err(ShareFault::NoTrustee);
     }
     let parts = asked.parts();
     let mut pairs = parts.iter().zip(decryptions);
@@ -184,7 +184,7 @@ fn decryptions<'s>(
     if hold && parts.len() == decryptions.len() {
         Ok(decryptions)
     } else {
-        Err(Why::Decryption)
+        Err(ShareFault::Decryption)
     }
 }
 
@@ -199,7 +199,7 @@ pub fn combine_match(
     shares: &[Share],
     packet: &Packet<'_>,
     base: &G1,
-    found: Found,
+    found: FoundRow,
 ) -> Result<Combined<Match>, CombineError> {
     let asked = Asked::new(group, request, packet)?;
     let (set, given) = gather(request, shares, |step| match step {
@@ -211,7 +211,7 @@ pub fn combine_match(
     let (lists, decryptions): (Vec<_>, Vec<_>) = given.into_iter().unzip();
     let blinds = same_blinds(set, &lists)?;
     asked.check_candidate(group, request, &found, base)?;
-    let Found { row, x: Some(x) } = found else {
+    let FoundRow { row, x: Some(x) } = found else {
         return Err(Fault::from(JudgeRule::Layout).into());
     };
     check_transcript(&asked, set, base, &blinds, &decryptions)?;
@@ -243,7 +243,7 @@ fn same_blinds(set: Set, lists: &[Vec<Blind>]) -> Result<Vec<Blind>, CombineErro
     let refused: Vec<Refused> = others
         .map(|(trustee, _)| Refused {
             trustee,
-            why: Why::OtherBlinds,
+            why: ShareFault::OtherBlinds,
         })
         .collect();
     match most {
@@ -263,7 +263,7 @@ fn check_transcript(
     let bad_blind = |error: QuorumError| match error.culprit() {
         Some(trustee) => CombineError::Refused(vec![Refused {
             trustee,
-            why: Why::Blind,
+            why: ShareFault::Blind,
         }]),
         None => Fault::from(JudgeRule::Blind).into(),
     };
@@ -275,7 +275,7 @@ fn check_transcript(
     let refused: Vec<Refused> = bad
         .map(|(trustee, _)| Refused {
             trustee,
-            why: Why::Decryption,
+            why: ShareFault::Decryption,
         })
         .collect();
     if refused.is_empty() {

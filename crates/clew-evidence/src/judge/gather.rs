@@ -13,12 +13,12 @@ pub struct Refused {
     /// Whose share it says it is.
     pub trustee: Trustee,
     /// What is wrong with it.
-    pub why: Why,
+    pub why: ShareFault,
 }
 
 /// What is wrong with a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum ShareFault {
     /// It answers another request.
     OtherRequest,
     /// It is of another step.
@@ -40,7 +40,7 @@ pub enum Why {
     Decryption,
 }
 
-impl Why {
+impl ShareFault {
     /// Returns a sentence about the trustee's share.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -101,8 +101,8 @@ fn most_named<T>(
         let refused = shares.iter().map(|share| Refused {
             trustee: share.trustee,
             why: match share.request == *request {
-                true => Why::OtherStep,
-                false => Why::OtherRequest,
+                true => ShareFault::OtherStep,
+                false => ShareFault::OtherRequest,
             },
         });
         CombineError::Refused(refused.collect())
@@ -123,13 +123,13 @@ pub(super) fn gather<T: PartialEq>(
         let trustee = share.trustee;
         let before = given.iter().find(|(other, _)| *other == trustee);
         let why = match (of_step(&share.step), before) {
-            _ if share.request != *request => Why::OtherRequest,
-            (None, _) => Why::OtherStep,
-            _ if share.set() != Some(set) || !set.contains(trustee) => Why::OtherSet,
+            _ if share.request != *request => ShareFault::OtherRequest,
+            (None, _) => ShareFault::OtherStep,
+            _ if share.set() != Some(set) || !set.contains(trustee) => ShareFault::OtherSet,
             (Some(value), Some((_, same))) if value == *same => continue,
             (Some(_), Some(_)) => {
                 in_the_way = true;
-                Why::Repeated
+                ShareFault::Repeated
             }
             (Some(value), None) => {
                 given.push((trustee, value));
@@ -147,7 +147,7 @@ pub(super) fn gather<T: PartialEq>(
     let missing = set.iter().filter(|who| !seen(*who) && !named.contains(who));
     refused.extend(missing.map(|trustee| Refused {
         trustee,
-        why: Why::Missing,
+        why: ShareFault::Missing,
     }));
     Err(CombineError::Refused(refused))
 }

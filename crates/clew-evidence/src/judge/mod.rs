@@ -10,7 +10,7 @@ pub use asked::Asked;
 pub use caveat::Caveat;
 pub use combine::{CombineError, Combined, combine_match, combine_opening};
 pub use fault::{Fault, JudgeRule};
-pub use gather::{Refused, Why, gather_blinds, gather_commitments};
+pub use gather::{Refused, ShareFault, gather_blinds, gather_commitments};
 
 use crate::credential::Credential;
 use crate::evidence::{Match, Opening};
@@ -18,9 +18,9 @@ use crate::fingerprint::DeviceFingerprint;
 use crate::group_file::CheckedGroup;
 use crate::name::Name;
 use crate::parts::Origin;
-use crate::register::How;
+use crate::register::KeyOrigin;
 use crate::request::{Packet, Question, Request};
-use crate::search::Found;
+use crate::search::FoundRow;
 use crate::share::decryptions_per_share;
 use alloc::vec::Vec;
 use asked::Keys;
@@ -38,7 +38,7 @@ pub struct Judgement {
     /// Fingerprint of the machine's device key, which signed the register entry (`xr`).
     pub device: Option<DeviceFingerprint>,
     /// Where the machine's key was made: the register's word, which the device signed (`xr`).
-    pub how: How,
+    pub how: KeyOrigin,
     /// Epoch in which the machine joined.
     pub joined: u32,
     /// Epoch of the packet's signature.
@@ -70,7 +70,7 @@ impl Judgement {
     fn new(
         group: &CheckedGroup,
         request: &Request,
-        found: &Found,
+        found: &FoundRow,
         sharing: Origin,
         signed: bool,
     ) -> Self {
@@ -84,7 +84,7 @@ impl Judgement {
             epoch: request.epoch,
             epoch_id: request.epoch_id,
             opening_key: sharing,
-            asked: request.asked,
+            asked: request.asked_packet,
             signed,
             caveats: Caveat::of(group, request, found, signed),
         }
@@ -148,7 +148,7 @@ fn blamed(rule: JudgeRule) -> impl Fn(QuorumError) -> Fault {
 }
 
 /// Rule `layout`, but for what the request decides before rule `group`.
-fn check_layout(fits: bool, found: &Found) -> Result<(), Fault> {
+fn check_layout(fits: bool, found: &FoundRow) -> Result<(), Fault> {
     let decodes = || Credential::of(&found.row.entry, found.x.as_ref()).is_some();
     match fits && decodes() {
         true => Ok(()),

@@ -8,9 +8,9 @@
 
 use crate::common::evidence::{device_of, set};
 use crate::common::issuer::{device_key, proof_of_y, vouch};
-use crate::common::{EPOCH, LATE, World, XR, row_of, tree, worlds};
+use crate::common::{EPOCH, Fixture, LATE, XR, fixtures, row_of, tree};
 use clew_evidence::{
-    Asked, EntryKey, Fault, Found, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
+    Asked, EntryKey, Fault, FoundRow, JudgeRule, Match, Opening, Packet, Question, RegisterEntry,
     Request, Row, Step, judge_match, judge_opening,
 };
 use clew_group::PublicKey;
@@ -24,10 +24,10 @@ fn fault(rule: JudgeRule) -> Result<clew_evidence::Judgement, Fault> {
 const TWIN: usize = 8;
 
 /// A packet of the twin, opened by honest trustees.
-fn opening_of_twin(world: &World, body: &[u8], row: Row, x: Option<Scalar>) -> Opening {
+fn opening_of_twin(fixture: &Fixture, body: &[u8], row: Row, x: Option<Scalar>) -> Opening {
     let packet = packet(body);
-    let request = Request::new(&world.group, Question::Opening, &packet, None).unwrap();
-    let shares = world.answers(&request, &packet, &[1, 2]);
+    let request = Request::new(&fixture.group, Question::Opening, &packet, None).unwrap();
+    let shares = fixture.answers(&request, &packet, &[1, 2]);
     let shares = shares.into_iter().map(|share| match share.step {
         Step::Opening(given) => (share.trustee, given),
         _ => panic!("an opening share"),
@@ -53,25 +53,25 @@ fn packet(body: &[u8]) -> Packet<'_> {
 /// it sign. The packet opens to it, and all but the register fits.
 #[test]
 fn a_copy_of_the_store_gets_nobody_named() {
-    for world in worlds() {
-        let id = world.group.epoch_id(EPOCH).unwrap();
-        let body = crate::common::sign(&world.issuer, &world.keys[EPOCH as usize], id, TWIN);
-        let mut twin = world.issuer.entry(TWIN, world.group.id());
-        (twin.index, twin.name) = (0, world.entries[0].name.clone());
-        vouch(&mut twin, world.group.id(), TWIN);
-        let x = world.x(0).map(|_| crate::common::issuer::secret_x(TWIN));
+    for fixture in fixtures() {
+        let id = fixture.group.epoch_id(EPOCH).unwrap();
+        let body = crate::common::sign(&fixture.issuer, &fixture.keys[EPOCH as usize], id, TWIN);
+        let mut twin = fixture.issuer.entry(TWIN, fixture.group.id());
+        (twin.index, twin.name) = (0, fixture.entries[0].name.clone());
+        vouch(&mut twin, fixture.group.id(), TWIN);
+        let x = fixture.x(0).map(|_| crate::common::issuer::secret_x(TWIN));
 
         // In place of the honest machine, beside it, or alone.
-        let mut instead = world.entries.clone();
+        let mut instead = fixture.entries.clone();
         instead[0] = twin.clone();
-        let mut beside = world.entries.clone();
+        let mut beside = fixture.entries.clone();
         beside.push(twin.clone());
         let last = beside.len() - 1;
         beside[last].index = last as u32;
         for (entries, at) in [(instead, 0), (beside, last), (vec![twin], 0)] {
             let row = row_of(&entries, &tree(&entries), at, entries.len() as u32);
-            let opening = opening_of_twin(world, &body, row, x);
-            let judged = judge_opening(&world.group, &opening, &packet(&body));
+            let opening = opening_of_twin(fixture, &body, row, x);
+            let judged = judge_opening(&fixture.group, &opening, &packet(&body));
             assert_eq!(judged, fault(JudgeRule::Register));
         }
     }
@@ -272,7 +272,7 @@ fn no_match_is_about_an_accomplice() {
     let machine = row.entry.leaf_hash();
     let request = Request::new(&group, Question::Match { machine }, &XR.packet(0), None).unwrap();
     let asked = Asked::new(&group, &request, &XR.packet(0)).unwrap();
-    let found = Found { row, x: Some(x) };
+    let found = FoundRow { row, x: Some(x) };
     let candidate = asked.check_candidate(&group, &request, &found, &XR.bases[0]);
     assert_eq!(candidate, Err(JudgeRule::Device.into()));
     let staged = match_about(&XR.bases[0], x, found.row);

@@ -1,6 +1,6 @@
 //! What evidence that holds cannot say: every caveat, by its stable name.
 
-use crate::common::{BBS04, DEALT, LATE, LOCKED_OUT, REISSUED, REVOKED, World, XR};
+use crate::common::{BBS04, DEALT, Fixture, LATE, LOCKED_OUT, REISSUED, REVOKED, XR};
 use clew_evidence::{Caveat, Judgement, judge_match, judge_opening};
 
 /// Name and epoch of each.
@@ -11,11 +11,11 @@ fn named(judged: &Judgement) -> Vec<(&'static str, Option<u32>)> {
         .collect()
 }
 
-fn opened(world: &World, machine: usize) -> Judgement {
+fn opened(fixture: &Fixture, machine: usize) -> Judgement {
     judge_opening(
-        &world.group,
-        &world.opening(machine),
-        &world.packet(machine),
+        &fixture.group,
+        &fixture.opening(machine),
+        &fixture.packet(machine),
     )
     .unwrap()
 }

@@ -1,7 +1,7 @@
 //! The register's growth: rule `checkpoint`, and which rows each size keeps good.
 
 use crate::common::{
-    CHECKPOINT, MACHINES, Nodes, World, XR, bodies_of, register, row_of, tree, worlds,
+    CHECKPOINT, Fixture, MACHINES, Nodes, XR, bodies_of, fixtures, register, row_of, tree,
 };
 use clew_evidence::{
     Checkpoint, EpochRecord, GroupFile, RegisterHead, Row, Rule, consistency, root,
@@ -26,12 +26,12 @@ fn checkpoint(nodes: &Nodes, before: Option<u32>, machines: u32) -> Checkpoint {
 }
 
 /// The file with checkpoints of these sizes, each with its proof, and with records that bind these.
-fn with_sizes(world: &World, bound: [u32; 4], sizes: &[u32]) -> Vec<u8> {
-    with_records(world, &world.bound_to(&world.nodes, bound), sizes)
+fn with_sizes(fixture: &Fixture, bound: [u32; 4], sizes: &[u32]) -> Vec<u8> {
+    with_records(fixture, &fixture.bound_to(&fixture.nodes, bound), sizes)
 }
 
-fn with_records(world: &World, epochs: &[EpochRecord], sizes: &[u32]) -> Vec<u8> {
-    let nodes = &world.nodes;
+fn with_records(fixture: &Fixture, epochs: &[EpochRecord], sizes: &[u32]) -> Vec<u8> {
+    let nodes = &fixture.nodes;
     let node = |level, index| nodes.get(&(level, index)).copied();
     let before = [None].into_iter().chain(sizes.iter().copied().map(Some));
     let pairs = before.zip(sizes);
@@ -39,23 +39,23 @@ fn with_records(world: &World, epochs: &[EpochRecord], sizes: &[u32]) -> Vec<u8>
         .map(|(before, size)| checkpoint(nodes, before, *size))
         .collect();
     let last = sizes.last();
-    let proof = last.map(|last| consistency(*last, world.register.machines, node).unwrap());
+    let proof = last.map(|last| consistency(*last, fixture.register.machines, node).unwrap());
     let head = RegisterHead {
         last: epochs.last().unwrap().epoch_id(),
         hashes: proof.unwrap_or_default(),
-        ..world.register.clone()
+        ..fixture.register.clone()
     };
-    world.file_of(&bodies_of(&world.genesis, epochs, &checkpoints, &head))
+    fixture.file_of(&bodies_of(&fixture.genesis, epochs, &checkpoints, &head))
 }
 
 #[test]
 fn checkpoints_keep_rows_good() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for sizes in [&[][..], &[5], &[1], &[2, 3], &[1, 2, 3, 4, 5]] {
-            let file = with_sizes(world, [sizes.last().copied().unwrap_or(0); 4], sizes);
+            let file = with_sizes(fixture, [sizes.last().copied().unwrap_or(0); 4], sizes);
             let group = GroupFile::from_bytes(&file).unwrap();
             for machines in 1..=MACHINES as u32 {
-                let row = world.row_at(0, machines);
+                let row = fixture.row_at(0, machines);
                 let kept = machines == MACHINES as u32 || sizes.contains(&machines);
                 assert_eq!(
                     row.is_in_register_of(&group),
@@ -95,14 +95,14 @@ fn an_empty_register_has_no_checkpoint() {
 /// Each record binds a register of the file: an epoch id is that of one register.
 #[test]
 fn records_bind_checkpoints() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for (bound, sizes) in [
             ([0; 4], &[][..]),
             ([0, 0, 3, 3], &[3]),
             ([1, 1, 2, 5], &[1, 2, 5]),
             ([2, 2, 2, 4], &[1, 2, 3, 4]),
         ] {
-            let file = with_sizes(world, bound, sizes);
+            let file = with_sizes(fixture, bound, sizes);
             let group = GroupFile::from_bytes(&file).unwrap();
             assert_eq!(
                 group
@@ -119,7 +119,7 @@ fn records_bind_checkpoints() {
             ([1, 1, 5, 5], &[1, 3], 3),
             ([0, 0, 0, 5], &[3], 4), // the register's own size is not enough
         ] {
-            let file = with_sizes(world, bound, sizes);
+            let file = with_sizes(fixture, bound, sizes);
             assert_eq!(
                 refused(&file),
                 (part, Rule::Checkpoint),
@@ -152,26 +152,27 @@ fn the_root_of_a_record_is_that_of_the_checkpoint() {
 /// up to the machines that its record binds.
 #[test]
 fn an_epoch_id_binds_the_register() {
-    for world in worlds() {
+    for fixture in fixtures() {
         let (bound, sizes) = ([0, 0, 2, 2], [2]);
-        let group = GroupFile::from_bytes(&with_sizes(world, bound, &sizes)).unwrap();
+        let group = GroupFile::from_bytes(&with_sizes(fixture, bound, &sizes)).unwrap();
         let another = |index: usize| {
-            let mut entries = world.entries.clone();
+            let mut entries = fixture.entries.clone();
             entries[index].joined += 1;
             tree(&entries)
         };
         // A machine that was enrolled after the last epoch: the ids are the same.
         let (_, head) = register(&another(4), MACHINES as u32, group.last_id());
-        let other = world.with_register(|_, register| *register = head);
+        let other = fixture.with_register(|_, register| *register = head);
         let other = GroupFile::from_bytes(&other).unwrap();
         assert_eq!(other.last_id(), group.last_id());
         assert_ne!(other.register().root, group.register().root);
         // One that was enrolled before it: the id is another, or the file is refused.
         let nodes = another(1);
-        let epochs = world.bound_to(&nodes, bound);
+        let epochs = fixture.bound_to(&nodes, bound);
         assert_ne!(epochs[3].epoch_id(), group.last_id());
         let (checkpoints, head) = register(&nodes, MACHINES as u32, group.last_id());
-        let swapped = world.with_register(|all, register| (*all, *register) = (checkpoints, head));
+        let swapped =
+            fixture.with_register(|all, register| (*all, *register) = (checkpoints, head));
         assert_eq!(refused(&swapped), (3, Rule::Checkpoint));
     }
 }
@@ -253,11 +254,11 @@ fn layout() {
 }
 
 /// A copy of the store that enrols a machine under the name of an honest one.
-fn forked(world: &World) -> (Vec<clew_evidence::RegisterEntry>, Nodes) {
-    let mut entries = world.entries[..1].to_vec();
-    let mut twin = world.issuer.entry(8, world.group.id());
-    (twin.index, twin.name) = (1, world.entries[0].name.clone());
-    crate::common::issuer::vouch(&mut twin, world.group.id(), 8);
+fn forked(fixture: &Fixture) -> (Vec<clew_evidence::RegisterEntry>, Nodes) {
+    let mut entries = fixture.entries[..1].to_vec();
+    let mut twin = fixture.issuer.entry(8, fixture.group.id());
+    (twin.index, twin.name) = (1, fixture.entries[0].name.clone());
+    crate::common::issuer::vouch(&mut twin, fixture.group.id(), 8);
     entries.push(twin);
     let nodes = tree(&entries);
     (entries, nodes)
@@ -265,17 +266,17 @@ fn forked(world: &World) -> (Vec<clew_evidence::RegisterEntry>, Nodes) {
 
 #[test]
 fn rows_of_a_forked_register_do_not_count() {
-    for world in worlds() {
-        let (entries, nodes) = forked(world);
+    for fixture in fixtures() {
+        let (entries, nodes) = forked(fixture);
         let row = row_of(&entries, &nodes, 1, 2);
         assert!(
-            !row.is_in_register_of(&world.group),
+            !row.is_in_register_of(&fixture.group),
             "of a size that there is"
         );
         let claimed = Row { machines: 5, ..row };
-        assert!(!claimed.is_in_register_of(&world.group));
+        assert!(!claimed.is_in_register_of(&fixture.group));
         // Nor can the file take it up as a checkpoint.
-        let file = world.with_register(|checkpoints, _| {
+        let file = fixture.with_register(|checkpoints, _| {
             *checkpoints = vec![checkpoint(&nodes, None, 2)];
         });
         assert_eq!(refused(&file), (REGISTER, Rule::Checkpoint));

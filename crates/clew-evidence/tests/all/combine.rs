@@ -7,14 +7,15 @@
 )]
 
 use crate::common::evidence::{set, trustee};
-use crate::common::{MACHINES, World, XR, worlds};
+use crate::common::{Fixture, MACHINES, XR, fixtures};
 use clew_evidence::{
-    Asked, CombineError, Fault, Found, JudgeRule, Locator, OpenedBase, Packet, Refused, Request,
-    Search, Share, Step, Why, combine_match, combine_opening, gather_blinds, gather_commitments,
+    Asked, CombineError, Fault, FoundRow, JudgeRule, Locator, OpenedBase, Packet, Refused, Request,
+    Search, Share, ShareFault, Step, combine_match, combine_opening, gather_blinds,
+    gather_commitments,
 };
 use clew_group::quorum::Trustee;
 
-fn refused(index: u8, why: Why) -> Refused {
+fn refused(index: u8, why: ShareFault) -> Refused {
     Refused {
         trustee: trustee(index),
         why,
@@ -30,12 +31,12 @@ fn named(error: CombineError) -> Vec<Refused> {
 
 #[test]
 fn any_t_trustees_open_the_same() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for who in [[1, 2], [1, 3], [3, 2]] {
-            let shares = world.opening_shares(0, &who);
-            let combined = world.combined(0, &shares);
+            let shares = fixture.opening_shares(0, &who);
+            let combined = fixture.combined(0, &shares);
             assert!(combined.refused.is_empty());
-            assert_eq!(combined.judgement.machine, world.entries[0].name);
+            assert_eq!(combined.judgement.machine, fixture.entries[0].name);
             let asked: Vec<Trustee> = combined.evidence.shares.iter().map(|s| s.0).collect();
             assert!(asked.is_sorted());
         }
@@ -44,8 +45,8 @@ fn any_t_trustees_open_the_same() {
 
 #[test]
 fn bad_shares_are_named_and_left_out() {
-    for world in worlds() {
-        let good = world.opening_shares(0, &[1, 2, 3]);
+    for fixture in fixtures() {
+        let good = fixture.opening_shares(0, &[1, 2, 3]);
         let mut bad = good.clone();
         bad[0].step = good[1].step.clone();
         let mut other_request = good[1].clone();
@@ -60,12 +61,12 @@ fn bad_shares_are_named_and_left_out() {
             good[1].clone(),
             good[2].clone(),
         ];
-        let combined = world.combined(0, &shares);
+        let combined = fixture.combined(0, &shares);
         let expected = [
-            refused(1, Why::Decryption),
-            refused(2, Why::OtherRequest),
-            refused(5, Why::NoTrustee),
-            refused(2, Why::Repeated),
+            refused(1, ShareFault::Decryption),
+            refused(2, ShareFault::OtherRequest),
+            refused(5, ShareFault::NoTrustee),
+            refused(2, ShareFault::Repeated),
         ];
         assert_eq!(combined.refused, expected);
         assert_eq!(combined.evidence.shares.len(), 2);
@@ -78,20 +79,20 @@ fn a_bad_share_does_not_shut_out_a_good_one_of_its_trustee() {
     let mut bad = good[0].clone();
     bad.step = good[1].step.clone();
     let combined = XR.combined(0, &[bad, good[0].clone(), good[1].clone()]);
-    assert_eq!(combined.refused, [refused(1, Why::Decryption)]);
+    assert_eq!(combined.refused, [refused(1, ShareFault::Decryption)]);
 }
 
-fn combine(world: &World, request: &Request, shares: &[Share]) -> CombineError {
-    let find = |opened: OpenedBase| world.find(&opened.search());
-    combine_opening(&world.group, request, shares, &world.packet(0), find).unwrap_err()
+fn combine(fixture: &Fixture, request: &Request, shares: &[Share]) -> CombineError {
+    let find = |opened: OpenedBase| fixture.find(&opened.search());
+    combine_opening(&fixture.group, request, shares, &fixture.packet(0), find).unwrap_err()
 }
 
 #[test]
 fn too_few() {
-    for world in worlds() {
-        let request = world.request(0);
-        let shares = world.opening_shares(0, &[2]);
-        let error = combine(world, &request, &shares);
+    for fixture in fixtures() {
+        let request = fixture.request(0);
+        let shares = fixture.opening_shares(0, &[2]);
+        let error = combine(fixture, &request, &shares);
         let (good, needed, refused) = (1, 2, vec![]);
         let expected = CombineError::TooFew {
             good,
@@ -104,8 +105,11 @@ fn too_few() {
             step: Step::Opening(vec![]),
             ..shares[0].clone()
         };
-        let error = combine(world, &request, &[empty]);
-        assert_eq!(named(error), [super::combine::refused(2, Why::Decryption)]);
+        let error = combine(fixture, &request, &[empty]);
+        assert_eq!(
+            named(error),
+            [super::combine::refused(2, ShareFault::Decryption)]
+        );
     }
 }
 
@@ -115,7 +119,10 @@ fn other_steps_and_unknown_machines() {
     let error = combine(&XR, &commitments[0].request, &commitments);
     assert_eq!(
         named(error),
-        [refused(1, Why::OtherStep), refused(2, Why::OtherStep)]
+        [
+            refused(1, ShareFault::OtherStep),
+            refused(2, ShareFault::OtherStep)
+        ]
     );
     let shares = XR.opening_shares(0, &[1, 2]);
     let packet = XR.packet(0);
@@ -141,29 +148,29 @@ fn other_steps_and_unknown_machines() {
 /// The three ways to a row: its hash, equations row by row, and the manager's Q.
 #[test]
 fn every_way_finds_the_row() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for machine in 0..MACHINES {
-            let base = &world.bases[machine];
-            let search = || Search::new(&world.group, crate::common::EPOCH, base).unwrap();
+            let base = &fixture.bases[machine];
+            let search = || Search::new(&fixture.group, crate::common::EPOCH, base).unwrap();
             assert_eq!(search().hash(), &clew_evidence::base_hash(&base.to_bytes()));
             let fits = |search: &Search| {
-                let all = (0..MACHINES).map(|i| world.found(i));
+                let all = (0..MACHINES).map(|i| fixture.found(i));
                 let fits = all.map(|found| search.fits(&found.row.entry, found.x.as_ref()));
                 fits.collect::<Vec<bool>>()
             };
             let expected: Vec<bool> = (0..MACHINES).map(|i| i == machine).collect();
             assert_eq!(fits(&search()), expected);
-            let q = base.mul(&world.issuer.gamma);
+            let q = base.mul(&fixture.issuer.gamma);
             match search().with_q(&q) {
                 Ok(by_q) => assert_eq!(fits(&by_q), expected),
-                Err(_) => assert!(world.x(0).is_none(), "bbs04 has no x to search by"),
+                Err(_) => assert!(fixture.x(0).is_none(), "bbs04 has no x to search by"),
             }
             assert!(search().with_q(base).is_err(), "Q is checked");
         }
         let absent = clew_group::curve::G1::generator();
-        let search = Search::new(&world.group, crate::common::EPOCH, &absent).unwrap();
-        assert!(world.find(&search).is_none());
-        assert!(Search::new(&world.group, 5, &absent).is_none());
+        let search = Search::new(&fixture.group, crate::common::EPOCH, &absent).unwrap();
+        assert!(fixture.find(&search).is_none());
+        assert!(Search::new(&fixture.group, 5, &absent).is_none());
     }
     let search = Search::new(&XR.group, crate::common::EPOCH, &XR.bases[0]).unwrap();
     let entry = &XR.entries[0];
@@ -201,7 +208,7 @@ fn trustees_bind_the_packet_of_a_block() {
     };
     let question = clew_evidence::Question::Opening;
     let request = Request::new(&XR.group, question, &packet(1), None).unwrap();
-    assert_eq!(request.asked, [1; 32]);
+    assert_eq!(request.asked_packet, [1; 32]);
     let other = Request::new(&XR.group, question, &packet(2), None).unwrap();
     assert_ne!(request.id(), other.id());
     assert!(Asked::new(&XR.group, &request, &packet(1)).is_ok());
@@ -222,9 +229,9 @@ fn trustees_check_whom_they_are_asked_about() {
     let other = check(XR.found(1), &XR.bases[1]);
     assert_eq!(other, Err(JudgeRule::Register.into()));
     let x = XR.x(1);
-    let other = check(Found { x, ..XR.found(0) }, &XR.bases[0]);
+    let other = check(FoundRow { x, ..XR.found(0) }, &XR.bases[0]);
     assert_eq!(other, Err(JudgeRule::Credential.into()));
-    let without_x = Found {
+    let without_x = FoundRow {
         x: None,
         ..XR.found(0)
     };
@@ -243,21 +250,21 @@ fn all_of_a_set_have_to_answer() {
     assert_eq!(gather_blinds(&request, &backwards).unwrap().1, in_order);
 
     let missing = gather_commitments(&request, &commitments[..2]).unwrap_err();
-    assert_eq!(named(missing), [refused(4, Why::Missing)]);
+    assert_eq!(named(missing), [refused(4, ShareFault::Missing)]);
     let mut mixed = commitments.clone();
     mixed[1] = blinds[1].clone();
     let error = gather_commitments(&request, &mixed).unwrap_err();
-    assert_eq!(named(error), [refused(2, Why::OtherStep)]);
+    assert_eq!(named(error), [refused(2, ShareFault::OtherStep)]);
     let error = gather_blinds(&request, &commitments).unwrap_err();
     assert_eq!(named(error).len(), 3);
     assert_eq!(named(gather_blinds(&request, &[]).unwrap_err()), []);
     let other = XR.match_request(0, 1);
     let error = gather_blinds(&other, &blinds).unwrap_err();
-    assert_eq!(named(error)[0], refused(1, Why::OtherRequest));
+    assert_eq!(named(error)[0], refused(1, ShareFault::OtherRequest));
     let [others, ..] = XR.match_shares(0, 1, &[1, 2, 4]);
     mixed[1] = others[1].clone();
     let error = gather_commitments(&request, &mixed).unwrap_err();
-    assert_eq!(named(error), [refused(2, Why::OtherRequest)]);
+    assert_eq!(named(error), [refused(2, ShareFault::OtherRequest)]);
 }
 
 #[test]
@@ -267,7 +274,7 @@ fn other_sets_and_two_answers_are_named() {
     let [smaller, ..] = XR.match_shares(0, 0, &[2, 4]);
     let mixed = [&commitments[..1], &smaller[..1], &commitments[2..]].concat();
     let error = gather_commitments(&request, &mixed).unwrap_err();
-    assert_eq!(named(error), [refused(2, Why::OtherSet)]);
+    assert_eq!(named(error), [refused(2, ShareFault::OtherSet)]);
 
     let mut again = commitments[1].clone();
     let all = [&commitments[..], std::slice::from_ref(&again)].concat();
@@ -280,7 +287,7 @@ fn other_sets_and_two_answers_are_named() {
     }
     let all = [&commitments[..], &[again]].concat();
     let error = gather_commitments(&request, &all).unwrap_err();
-    assert_eq!(named(error), [refused(2, Why::Repeated)]);
+    assert_eq!(named(error), [refused(2, ShareFault::Repeated)]);
 }
 
 /// The culprits when one of three trustees changes what it gave last.
@@ -310,18 +317,21 @@ fn blinds_of(share: &mut Share) -> &mut Vec<clew_group::quorum::Blind> {
 #[test]
 fn culprits_of_a_match_are_named() {
     let one = culprits(|shares| blinds_of(&mut shares[1]).swap(0, 1));
-    assert_eq!(one, [refused(2, Why::OtherBlinds)]);
+    assert_eq!(one, [refused(2, ShareFault::OtherBlinds)]);
     let all = culprits(|shares| shares.iter_mut().for_each(|s| blinds_of(s).swap(1, 2)));
-    assert_eq!(all, [refused(2, Why::Blind)]);
+    assert_eq!(all, [refused(2, ShareFault::Blind)]);
     let swapped = culprits(|shares| {
         let step = shares[0].step.clone();
         shares[0].step = shares[2].step.clone();
         shares[2].step = step;
     });
-    let expected = [refused(1, Why::Decryption), refused(4, Why::Decryption)];
+    let expected = [
+        refused(1, ShareFault::Decryption),
+        refused(4, ShareFault::Decryption),
+    ];
     assert_eq!(swapped, expected);
     assert_eq!(
-        refused(1, Why::Missing).to_string(),
+        refused(1, ShareFault::Missing).to_string(),
         "trustee 1: share missing"
     );
 }

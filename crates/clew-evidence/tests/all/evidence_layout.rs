@@ -1,14 +1,14 @@
 //! The layout of openings and matches, and rule `layout`.
 
 use crate::common::evidence::{device_of, fault, match_fault, opening_fault, set, trustee};
-use crate::common::{BBS04, World, XR, worlds};
+use crate::common::{BBS04, Fixture, XR, fixtures};
 use clew_evidence::{EntryKey, JudgeRule, Match, Opening, ReadError};
 use clew_group::curve::Scalar;
 
 #[test]
 fn openings_have_the_fields_of_the_specification() {
-    for world in worlds() {
-        let opening = world.opening(0);
+    for fixture in fixtures() {
+        let opening = fixture.opening(0);
         let text = opening.encode();
         let payload = clew_evidence::armor::decode(&text, "clew-opening-1").unwrap();
         let shares = opening.shares.iter().map(|(trustee, given)| {
@@ -72,17 +72,17 @@ fn evidence_of_a_later_epoch_is_told_from_that_of_another_history() {
 #[test]
 fn opening_layout() {
     let layout = fault(JudgeRule::Layout);
-    for world in worlds() {
-        assert_eq!(opening_fault(world, |o| o.shares.truncate(1)), layout);
-        assert_eq!(opening_fault(world, |o| o.shares.swap(0, 1)), layout);
-        let twice = opening_fault(world, |o| o.shares[1].0 = o.shares[0].0);
+    for fixture in fixtures() {
+        assert_eq!(opening_fault(fixture, |o| o.shares.truncate(1)), layout);
+        assert_eq!(opening_fault(fixture, |o| o.shares.swap(0, 1)), layout);
+        let twice = opening_fault(fixture, |o| o.shares[1].0 = o.shares[0].0);
         assert_eq!(twice, layout);
-        let above_n = opening_fault(world, |o| o.shares[1].0 = trustee(5));
+        let above_n = opening_fault(fixture, |o| o.shares[1].0 = trustee(5));
         assert_eq!(above_n, layout);
-        assert_eq!(opening_fault(world, |o| o.shares[0].1.clear()), layout);
-        let no_point = opening_fault(world, |o| o.row.entry.credential = [1; 48]);
+        assert_eq!(opening_fault(fixture, |o| o.shares[0].1.clear()), layout);
+        let no_point = opening_fault(fixture, |o| o.row.entry.credential = [1; 48]);
         assert_eq!(no_point, layout);
-        let other_x = opening_fault(world, |o| match o.x {
+        let other_x = opening_fault(fixture, |o| match o.x {
             Some(_) => o.x = None,
             None => o.x = XR.x(0),
         });
@@ -99,23 +99,23 @@ fn opening_layout() {
 }
 
 /// How a changed payload of an opening is refused.
-fn read_fault(world: &World, change: impl FnOnce(&mut Vec<u8>)) -> &'static str {
-    let text = world.opening(0).encode();
+fn read_fault(fixture: &Fixture, change: impl FnOnce(&mut Vec<u8>)) -> &'static str {
+    let text = fixture.opening(0).encode();
     let mut payload = clew_evidence::armor::decode(&text, "clew-opening-1")
         .unwrap()
         .to_vec();
     change(&mut payload);
     let text = clew_evidence::armor::encode("", "clew-opening-1", &payload);
-    Opening::decode(&text, &world.group).unwrap_err().as_str()
+    Opening::decode(&text, &fixture.group).unwrap_err().as_str()
 }
 
 #[test]
 fn layout_of_bytes() {
-    for (world, x) in [(&*BBS04, 0), (&*XR, 32)] {
-        assert_eq!(read_fault(world, |p| p.push(0)), "layout");
-        let end = |p: &Vec<u8>| p.len() - world.row(0).encode().len();
+    for (fixture, x) in [(&*BBS04, 0), (&*XR, 32)] {
+        assert_eq!(read_fault(fixture, |p| p.push(0)), "layout");
+        let end = |p: &Vec<u8>| p.len() - fixture.row(0).encode().len();
         for byte in [1, 2] {
-            let anchor = read_fault(world, |p| {
+            let anchor = read_fault(fixture, |p| {
                 let at = end(p) - byte;
                 p[at] = 1;
             });
@@ -123,7 +123,7 @@ fn layout_of_bytes() {
         }
         for value in [0, 0xff] {
             if x > 0 {
-                let bad_x = read_fault(world, |p| {
+                let bad_x = read_fault(fixture, |p| {
                     let at = end(p) - 2 - x;
                     p[at..at + x].fill(value);
                 });

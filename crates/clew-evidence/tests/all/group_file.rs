@@ -7,7 +7,7 @@
     reason = "helpers of tests fail the test"
 )]
 
-use crate::common::{BBS04, CREATED, World, XR, later, worlds};
+use crate::common::{BBS04, CREATED, Fixture, XR, fixtures, later};
 use clew_evidence::WallTime;
 use clew_evidence::{
     Change, EpochRecord, GroupFile, GroupFileError, HEADER, MAX_PART_BYTES, MAX_REBASE_ROWS,
@@ -30,33 +30,33 @@ fn refused(bytes: &[u8]) -> (usize, Rule) {
 
 #[test]
 fn a_good_file_says_who_and_when() {
-    for world in worlds() {
-        let group = GroupFile::from_bytes(&world.file()).unwrap();
-        assert_eq!(group.genesis(), &world.genesis);
-        assert_eq!(group.scheme(), world.genesis.scheme);
-        assert_eq!(group.id().0, world.genesis.epoch_id().0[..16]);
-        assert_eq!(group.epochs(), world.epochs);
+    for fixture in fixtures() {
+        let group = GroupFile::from_bytes(&fixture.file()).unwrap();
+        assert_eq!(group.genesis(), &fixture.genesis);
+        assert_eq!(group.scheme(), fixture.genesis.scheme);
+        assert_eq!(group.id().0, fixture.genesis.epoch_id().0[..16]);
+        assert_eq!(group.epochs(), fixture.epochs);
         assert_eq!(group.newest_epoch(), 4);
-        assert_eq!(group.record(2), Some(&world.epochs[1]));
+        assert_eq!(group.record(2), Some(&fixture.epochs[1]));
         assert!(group.record(0).is_none() && group.record(5).is_none());
-        assert_eq!(group.register(), &world.register);
-        assert_eq!(group.checkpoints(), world.checkpoints);
+        assert_eq!(group.register(), &fixture.register);
+        assert_eq!(group.checkpoints(), fixture.checkpoints);
     }
 }
 
 #[test]
 fn every_epoch_has_its_id_and_its_key() {
-    for world in worlds() {
-        let group = &world.group;
-        let ids = world.epochs.iter().map(|record| record.epoch_id());
-        for (epoch, id) in (0..).zip([world.genesis.epoch_id()].into_iter().chain(ids)) {
+    for fixture in fixtures() {
+        let group = &fixture.group;
+        let ids = fixture.epochs.iter().map(|record| record.epoch_id());
+        for (epoch, id) in (0..).zip([fixture.genesis.epoch_id()].into_iter().chain(ids)) {
             assert_eq!(group.epoch_id(epoch), Some(id));
             assert_eq!(group.epoch_of(&id), Some(epoch));
             let key = group.public_key(epoch).unwrap().unwrap();
-            assert_eq!(key, world.keys[epoch as usize], "epoch {epoch}");
+            assert_eq!(key, fixture.keys[epoch as usize], "epoch {epoch}");
             assert_eq!(group.v(epoch).as_ref(), Some(key.v()), "epoch {epoch}");
         }
-        assert_eq!(group.last_id(), world.epochs[3].epoch_id());
+        assert_eq!(group.last_id(), fixture.epochs[3].epoch_id());
         for missing in [5, u32::MAX] {
             assert!(group.epoch_id(missing).is_none() && group.public_key(missing).is_none());
             assert!(group.sharing(missing).is_none() && group.v(missing).is_none());
@@ -95,9 +95,9 @@ fn sharings_count_from_their_epoch_on() {
     assert_eq!(since(1), (0, Origin::TrustedDealer, 3));
     assert_eq!(since(2), (2, Origin::Dkg, 4));
     assert_eq!(since(4), (2, Origin::Dkg, 4));
-    for world in worlds() {
-        let sharing = world.group.sharing(3).unwrap().unwrap();
-        assert_eq!(sharing.parts, world.sharings);
+    for fixture in fixtures() {
+        let sharing = fixture.group.sharing(3).unwrap().unwrap();
+        assert_eq!(sharing.parts, fixture.sharings);
     }
 }
 
@@ -109,13 +109,13 @@ fn header() {
 
 #[test]
 fn truncated() {
-    for world in worlds() {
-        let good = world.file();
+    for fixture in fixtures() {
+        let good = fixture.file();
         let start = HEADER.len();
         for cut in [start, start + 3, start + 100, good.len() - 1] {
             assert_eq!(refused(&good[..cut]).1, Rule::Truncated, "cut at {cut}");
         }
-        let without_register = world.file_of(&world.bodies_of_file()[..PARTS - 1]);
+        let without_register = fixture.file_of(&fixture.bodies_of_file()[..PARTS - 1]);
         assert_eq!(refused(&without_register), (PARTS - 1, Rule::Truncated));
     }
 }
@@ -159,39 +159,40 @@ fn trailing_bytes() {
 
 #[test]
 fn layout_lengths() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for part in 0..PARTS {
             for longer in [true, false] {
-                let mut all = world.bodies_of_file();
+                let mut all = fixture.bodies_of_file();
                 let length = all[part].len();
                 all[part].resize(if longer { length + 1 } else { length - 1 }, 0);
-                assert_eq!(refused(&world.file_of(&all)), (part, Rule::Layout));
+                assert_eq!(refused(&fixture.file_of(&all)), (part, Rule::Layout));
             }
         }
     }
 }
 
 /// The file with one byte of one part set.
-fn with_byte(world: &World, part: usize, at: usize, value: u8) -> (usize, Rule) {
-    let mut all = world.bodies_of_file();
+fn with_byte(fixture: &Fixture, part: usize, at: usize, value: u8) -> (usize, Rule) {
+    let mut all = fixture.bodies_of_file();
     all[part][at] = value;
-    refused(&world.file_of(&all))
+    refused(&fixture.file_of(&all))
 }
 
 #[test]
 fn layout_values_of_record_0() {
     // Scheme, log, length and first byte of the name.
     for at in [1, 74, 75, 76] {
-        for world in worlds() {
-            let found = with_byte(world, 0, at, 3 * u8::from(at < 76));
+        for fixture in fixtures() {
+            let found = with_byte(fixture, 0, at, 3 * u8::from(at < 76));
             assert_eq!(found, (0, Rule::Layout), "byte {at}");
         }
     }
     // Origin, threshold and trustees, in front of the commitments.
-    for world in worlds() {
-        let sharing = world.genesis.encode().len() - world.genesis.sharing.commitments.len() - 3;
+    for fixture in fixtures() {
+        let sharing =
+            fixture.genesis.encode().len() - fixture.genesis.sharing.commitments.len() - 3;
         for (at, value) in [(0, 0), (0, 3), (1, 0), (1, 4), (2, 1), (2, 33)] {
-            let found = with_byte(world, 0, sharing + at, value);
+            let found = with_byte(fixture, 0, sharing + at, value);
             assert_eq!(found, (0, Rule::Layout), "{at}: {value}");
         }
     }
@@ -204,9 +205,9 @@ const CHANGE: usize = 1 + 4 + 32 + 8 + 8 + 4 + 32;
 
 #[test]
 fn layout_values_of_epochs() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for value in [0, 4] {
-            assert_eq!(with_byte(world, 1, CHANGE, value), (1, Rule::Layout));
+            assert_eq!(with_byte(fixture, 1, CHANGE, value), (1, Rule::Layout));
         }
     }
     // Steps and new opening keys are of xr only.
@@ -218,9 +219,9 @@ fn layout_values_of_epochs() {
     assert_eq!(refused(&steps(0)), (1, Rule::Layout));
     assert_eq!(refused(&steps(49)), (1, Rule::Layout));
     assert_ne!(refused(&steps(48)).1, Rule::Layout);
-    for world in worlds() {
+    for fixture in fixtures() {
         let rebase =
-            |revoked: Vec<u32>| world.with(|_, e| e[0].change = Change::Rebase { revoked });
+            |revoked: Vec<u32>| fixture.with(|_, e| e[0].change = Change::Rebase { revoked });
         assert_eq!(refused(&rebase(vec![4, 4])), (1, Rule::Layout));
         assert_eq!(refused(&rebase(vec![5, 4])), (1, Rule::Layout));
         assert_eq!(refused(&rebase((100..1001).collect())), (1, Rule::Layout));
@@ -294,9 +295,9 @@ fn the_longest_records_fit() {
 
 #[test]
 fn signature() {
-    for world in worlds() {
-        let (good, mut at) = (world.file(), HEADER.len());
-        for (i, body) in world.bodies_of_file().iter().enumerate() {
+    for fixture in fixtures() {
+        let (good, mut at) = (fixture.file(), HEADER.len());
+        for (i, body) in fixture.bodies_of_file().iter().enumerate() {
             at += 4 + body.len() + 64;
             let mut bytes = good.clone();
             bytes[at - 1] ^= 0x10;
@@ -335,14 +336,14 @@ fn chain() {
 
 #[test]
 fn start() {
-    for world in worlds() {
-        let before_made = world.with(|_, e| e[1].start = e[1].made - TICK);
+    for fixture in fixtures() {
+        let before_made = fixture.with(|_, e| e[1].start = e[1].made - TICK);
         assert_eq!(refused(&before_made), (2, Rule::Start));
-        let made_before = world.with(|_, e| e[1].made = e[0].made - TICK);
+        let made_before = fixture.with(|_, e| e[1].made = e[0].made - TICK);
         assert_eq!(refused(&made_before), (2, Rule::Start));
-        let before_the_group = world.with(|g, e| e[0].made = g.created - TICK);
+        let before_the_group = fixture.with(|g, e| e[0].made = g.created - TICK);
         assert_eq!(refused(&before_the_group), (1, Rule::Start));
-        let at_once = world.with(|g, e| {
+        let at_once = fixture.with(|g, e| {
             (e[0].made, e[0].start) = (g.created, g.created);
             (e[1].made, e[1].start) = (g.created, g.created);
         });
@@ -352,10 +353,10 @@ fn start() {
 
 #[test]
 fn first_public_key() {
-    for world in worlds() {
-        let off_curve = world.with(|g, _| g.founding[47] ^= 1);
+    for fixture in fixtures() {
+        let off_curve = fixture.with(|g, _| g.founding[47] ^= 1);
         assert_eq!(refused(&off_curve), (0, Rule::PublicKey));
-        let identity = world.with(|g, _| {
+        let identity = fixture.with(|g, _| {
             g.founding[..48].fill(0);
             g.founding[0] = 0xc0;
         });
@@ -393,8 +394,8 @@ fn sharing() {
         let error = group.sharing(epoch).unwrap().unwrap_err();
         (error.part, error.rule)
     };
-    for world in worlds() {
-        let file = world.with(|g, _| g.sharing.commitments[47] ^= 1);
+    for fixture in fixtures() {
+        let file = fixture.with(|g, _| g.sharing.commitments[47] ^= 1);
         assert_eq!(broken(&file, 1), (0, Rule::Sharing));
     }
     let file = XR.with(|_, e| {
@@ -419,8 +420,8 @@ proptest! {
 
     #[test]
     fn any_flipped_bit_is_found(at in any::<prop::sample::Index>(), bit in 0u8..8, xr: bool) {
-        let world = if xr { &XR } else { &BBS04 };
-        let mut bytes = world.file();
+        let fixture = if xr { &XR } else { &BBS04 };
+        let mut bytes = fixture.file();
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
         prop_assert!(GroupFile::from_bytes(&bytes).is_err());

@@ -1,7 +1,7 @@
 //! Mutated bytes into every reader: nothing panics, and what is read is written the same again. A
 //! failure prints a seed; `CLEW_SEED` repeats it.
 
-use crate::common::{BBS04, XR, checked, rng, worlds};
+use crate::common::{BBS04, XR, checked, fixtures, rng};
 use clew_evidence::{
     Change, Fault, GroupFile, JudgeRule, LineValue, Match, Opening, RegisterEntry,
     RegisterFileHeader, RegisterLine, RegisterReader, Row, Share, armor, judge_match,
@@ -57,23 +57,23 @@ fn with_payload(text: &str, label: &'static str, check: impl Fn(&str) + std::pan
 
 #[test]
 fn group_files() {
-    for world in worlds() {
-        mutants(&world.file(), |bytes| {
+    for fixture in fixtures() {
+        mutants(&fixture.file(), |bytes| {
             let _ = GroupFile::from_bytes(bytes);
         });
         // Signed again, so that the rules behind the signature are reached.
         for part in 0..7 {
-            let bodies = world.bodies_of_file();
+            let bodies = fixture.bodies_of_file();
             mutants(&bodies[part], |bytes| {
                 let mut all = bodies.clone();
                 all[part] = bytes.to_vec();
-                let Ok(group) = GroupFile::from_bytes(&world.file_of(&all)) else {
+                let Ok(group) = GroupFile::from_bytes(&fixture.file_of(&all)) else {
                     return;
                 };
                 for epoch in 0..=5 {
                     let _ = (group.public_key(epoch), group.sharing(epoch));
                 }
-                let _ = group.revoked_in(&world.entries[1], world.x(1).as_ref());
+                let _ = group.revoked_in(&fixture.entries[1], fixture.x(1).as_ref());
                 let epochs = group.epochs().iter().map(|record| record.encode());
                 let checkpoints = group.checkpoints().iter().map(|c| c.encode());
                 let read: Vec<_> = epochs.chain(checkpoints).collect();
@@ -104,29 +104,29 @@ fn step_bytes() -> Vec<u8> {
 
 #[test]
 fn entries_rows_and_register_files() {
-    for world in worlds() {
-        let scheme = world.group.scheme();
-        mutants(&world.entries[0].encode(), |bytes| {
+    for fixture in fixtures() {
+        let scheme = fixture.group.scheme();
+        mutants(&fixture.entries[0].encode(), |bytes| {
             if let Some(entry) = RegisterEntry::decode(bytes) {
                 assert_eq!(entry.encode(), bytes);
-                let _ = entry.check_device(&world.group);
+                let _ = entry.check_device(&fixture.group);
             }
         });
-        mutants(&world.row(0).encode(), |bytes| {
+        mutants(&fixture.row(0).encode(), |bytes| {
             if let Some(row) = Row::decode(scheme, bytes) {
                 assert_eq!(row.encode(), bytes);
-                let good = row == world.row(0);
-                assert_eq!(row.is_in_register_of(&world.group), good);
+                let good = row == fixture.row(0);
+                assert_eq!(row.is_in_register_of(&fixture.group), good);
             }
         });
         let header = RegisterFileHeader {
-            group: world.group.id(),
+            group: fixture.group.id(),
             points: false,
             epochs: vec![2, 4],
         };
         let line = RegisterLine {
-            row: world.row(0),
-            x: world.x(0),
+            row: fixture.row(0),
+            x: fixture.x(0),
             values: vec![LineValue::Hash([1; 32]), LineValue::Revoked],
         };
         let lines = [line.encode(&header), line.encode(&header)].concat();
@@ -171,12 +171,12 @@ fn shares() {
 /// No mutant of evidence holds, but the evidence itself.
 #[test]
 fn openings_and_matches() {
-    for world in worlds() {
-        let good = world.opening(0);
+    for fixture in fixtures() {
+        let good = fixture.opening(0);
         with_payload(&good.encode(), "clew-opening-1", |text| {
-            if let Ok(read) = Opening::decode(text, &world.group) {
+            if let Ok(read) = Opening::decode(text, &fixture.group) {
                 assert_eq!(text.lines().last(), read.encode().lines().last());
-                let judged = judge_opening(&world.group, &read, &world.packet(0));
+                let judged = judge_opening(&fixture.group, &read, &fixture.packet(0));
                 assert_eq!(judged.is_ok(), read == good);
             }
         });

@@ -4,7 +4,7 @@
 
 use crate::common::evidence::{blamed, device_of, fault, match_fault, opening_fault, set, trustee};
 use crate::common::issuer::device_key;
-use crate::common::{BBS04, EPOCH, MACHINES, XR, checked, worlds};
+use crate::common::{BBS04, EPOCH, MACHINES, XR, checked, fixtures};
 use clew_evidence::{
     DeviceFingerprint, JudgeRule, Match, Opening, Packet, Question, RegisterEntry, Request, Step,
     judge_match, judge_opening,
@@ -13,14 +13,14 @@ use clew_group::curve::G1;
 
 #[test]
 fn an_opening_names_the_machine() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for machine in 0..MACHINES {
-            let opening = world.opening(machine);
+            let opening = fixture.opening(machine);
             let text = opening.encode();
             assert!(text.len() <= 16 * 1024 && text.contains("\nclew-opening-1 "));
-            assert_eq!(Opening::decode(&text, &world.group), Ok(opening.clone()));
-            let judged = judge_opening(&world.group, &opening, &world.packet(machine)).unwrap();
-            let entry = &world.entries[machine];
+            assert_eq!(Opening::decode(&text, &fixture.group), Ok(opening.clone()));
+            let judged = judge_opening(&fixture.group, &opening, &fixture.packet(machine)).unwrap();
+            let entry = &fixture.entries[machine];
             assert_eq!(judged.machine, entry.name);
             assert_eq!((judged.index, judged.how), (entry.index, entry.how));
             assert_eq!(
@@ -28,10 +28,10 @@ fn an_opening_names_the_machine() {
                 (entry.joined, entry.fingerprint())
             );
             assert_eq!((judged.epoch, judged.signed), (EPOCH, true));
-            assert_eq!(Some(judged.epoch_id), world.group.epoch_id(EPOCH));
-            let sharing = world.group.sharing_record(EPOCH).unwrap().1;
+            assert_eq!(Some(judged.epoch_id), fixture.group.epoch_id(EPOCH));
+            let sharing = fixture.group.sharing_record(EPOCH).unwrap().1;
             assert_eq!(judged.opening_key, sharing.origin);
-            assert_eq!(judged.asked, world.packet(machine).asked());
+            assert_eq!(judged.asked, fixture.packet(machine).asked());
         }
     }
 }
@@ -53,12 +53,12 @@ fn a_match_says_yes_or_no() {
 /// Later enrolments void nothing: the row's size is a checkpoint.
 #[test]
 fn rows_of_a_checkpoint_stay_good() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for machine in [0, 1] {
-            let mut opening = world.opening(machine);
-            opening.row = world.row_at(machine, crate::common::CHECKPOINT);
-            let judged = judge_opening(&world.group, &opening, &world.packet(machine));
-            assert_eq!(judged.unwrap().machine, world.entries[machine].name);
+            let mut opening = fixture.opening(machine);
+            opening.row = fixture.row_at(machine, crate::common::CHECKPOINT);
+            let judged = judge_opening(&fixture.group, &opening, &fixture.packet(machine));
+            assert_eq!(judged.unwrap().machine, fixture.entries[machine].name);
         }
     }
 }
@@ -88,12 +88,12 @@ fn group() {
         |r| r.epoch_id.0[0] ^= 1,
     ];
     for change in changes {
-        for world in worlds() {
-            let found = opening_fault(world, |o| change(&mut o.request));
+        for fixture in fixtures() {
+            let found = opening_fault(fixture, |o| change(&mut o.request));
             assert_eq!(found, fault(JudgeRule::Group));
-            let mut opening = world.opening(0);
+            let mut opening = fixture.opening(0);
             change(&mut opening.request);
-            let read = Opening::decode(&opening.encode(), &world.group);
+            let read = Opening::decode(&opening.encode(), &fixture.group);
             assert_eq!(read.unwrap_err().as_str(), "group");
         }
         let found = match_fault(|m| change(&mut m.request));
@@ -138,21 +138,21 @@ fn packets_of_a_block() {
 
 #[test]
 fn packet() {
-    for world in worlds() {
-        let opening = world.opening(0);
+    for fixture in fixtures() {
+        let opening = fixture.opening(0);
         let wrong = [
-            world.packet(1),
+            fixture.packet(1),
             Packet {
                 message: b"another message",
-                ..world.packet(0)
+                ..fixture.packet(0)
             },
             Packet {
                 epoch: EPOCH + 1,
-                ..world.packet(0)
+                ..fixture.packet(0)
             },
         ];
         for packet in wrong {
-            let found = judge_opening(&world.group, &opening, &packet);
+            let found = judge_opening(&fixture.group, &opening, &packet);
             assert_eq!(found, Err(fault(JudgeRule::Packet)));
         }
     }
@@ -163,12 +163,12 @@ fn packet() {
 
 #[test]
 fn signature() {
-    for world in worlds() {
+    for fixture in fixtures() {
         for (message, flip) in [
             (&b"not what was signed"[..], 0),
             (crate::common::MESSAGE, 1),
         ] {
-            let mut body = world.bodies[0].clone();
+            let mut body = fixture.bodies[0].clone();
             *body.last_mut().unwrap() ^= flip;
             let packet = Packet {
                 epoch: EPOCH,
@@ -176,10 +176,10 @@ fn signature() {
                 body: &body,
                 leaf: None,
             };
-            let mut opening = world.opening(0);
-            opening.request.packet = packet.digest();
-            opening.request.asked = packet.asked();
-            let found = judge_opening(&world.group, &opening, &packet);
+            let mut opening = fixture.opening(0);
+            opening.request.signature_digest = packet.digest();
+            opening.request.asked_packet = packet.asked();
+            let found = judge_opening(&fixture.group, &opening, &packet);
             assert_eq!(found, Err(fault(JudgeRule::Signature)));
         }
     }
@@ -188,7 +188,7 @@ fn signature() {
         ..XR.packet(0)
     };
     let mut matched = XR.matched(0, 0, &[1, 2]).evidence;
-    matched.request.packet = short.digest();
+    matched.request.signature_digest = short.digest();
     let found = judge_match(&XR.group, &matched, &short);
     assert_eq!(found, Err(fault(JudgeRule::Signature)));
 }
@@ -196,14 +196,14 @@ fn signature() {
 #[test]
 fn opening_share() {
     let rule = JudgeRule::Share;
-    for world in worlds() {
-        let swapped = opening_fault(world, |o| {
+    for fixture in fixtures() {
+        let swapped = opening_fault(fixture, |o| {
             let first = o.shares[0].1.clone();
             o.shares[1].1 = first;
         });
         assert_eq!(swapped, blamed(rule, trustee(3)));
         // Proofs bind the request: another warrant is another request.
-        let other = opening_fault(world, |o| o.request.warrant = None);
+        let other = opening_fault(fixture, |o| o.request.warrant = None);
         assert_eq!(other, blamed(rule, trustee(1)));
     }
     let parts = opening_fault(&BBS04, |o| o.shares[1].1.swap(0, 1));
@@ -213,7 +213,7 @@ fn opening_share() {
 #[test]
 fn register() {
     let rule = fault(JudgeRule::Register);
-    for world in worlds() {
+    for fixture in fixtures() {
         let changes: [fn(&mut Opening); 4] = [
             |o| o.row.hashes[0][0] ^= 1,
             |o| o.row.machines = 4,
@@ -221,7 +221,7 @@ fn register() {
             |o| o.row.entry.joined = 9,
         ];
         for change in changes {
-            assert_eq!(opening_fault(world, change), rule);
+            assert_eq!(opening_fault(fixture, change), rule);
         }
     }
     let hashes = match_fault(|m| m.row.hashes[0][0] ^= 1);
@@ -238,7 +238,7 @@ fn device() {
         |e| device_of(e).commitment = XR.issuer.commitment(1).to_bytes(),
         |e| e.credential = XR.entries[1].credential,
         |e| e.name = "web-9".parse().unwrap(),
-        |e| e.how = clew_evidence::How::Attested,
+        |e| e.how = clew_evidence::KeyOrigin::Attested,
         |e| e.joined = 1,
     ];
     for change in changes {
@@ -275,8 +275,8 @@ fn credential() {
 
 #[test]
 fn signer() {
-    for world in worlds() {
-        let other_row = opening_fault(world, |o| (o.row, o.x) = (world.row(1), world.x(1)));
+    for fixture in fixtures() {
+        let other_row = opening_fault(fixture, |o| (o.row, o.x) = (fixture.row(1), fixture.x(1)));
         assert_eq!(other_row, fault(JudgeRule::Signer));
     }
     let other = match_fault(|m| m.base = XR.bases[1].to_bytes());

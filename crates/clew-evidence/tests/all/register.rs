@@ -2,9 +2,9 @@
 
 use crate::common::evidence::device_of;
 use crate::common::issuer::{device_key, proof_of_y, vouch};
-use crate::common::{BBS04, World, XR, worlds};
+use crate::common::{BBS04, Fixture, XR, fixtures};
 use clew_evidence::{
-    EntryKey, GroupId, How, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterEntry,
+    EntryKey, GroupId, KeyOrigin, LineValue, MAX_ENTRY_BYTES, MAX_ROW_BYTES, RegisterEntry,
     RegisterFileError, RegisterFileHeader, RegisterLine, RegisterReader, Row, base_hash,
 };
 use clew_group::Scheme;
@@ -13,14 +13,14 @@ use proptest::prelude::*;
 
 #[test]
 fn rows_round_trip_and_are_in_the_register() {
-    for world in worlds() {
-        let scheme = world.group.scheme();
+    for fixture in fixtures() {
+        let scheme = fixture.group.scheme();
         for machine in 0..crate::common::MACHINES {
-            let row = world.row(machine);
+            let row = fixture.row(machine);
             let bytes = row.encode();
             assert!(bytes.len() <= MAX_ROW_BYTES);
             assert_eq!(Row::decode(scheme, &bytes), Some(row.clone()));
-            assert!(row.is_in_register_of(&world.group));
+            assert!(row.is_in_register_of(&fixture.group));
         }
     }
 }
@@ -71,7 +71,7 @@ fn the_device_vouches_for_every_field_but_the_place() {
     assert!(vouched(&|e| e.index += 1));
     let changes: [fn(&mut RegisterEntry); 6] = [
         |e| e.joined += 1,
-        |e| e.how = How::Attested,
+        |e| e.how = KeyOrigin::Attested,
         |e| e.replaces = Some(0),
         |e| e.name = "web-9".parse().unwrap(),
         |e| e.credential = XR.issuer.credential(2).to_bytes(),
@@ -147,30 +147,30 @@ fn a_row_replaces_an_earlier_one() {
     }
 }
 
-fn header(world: &World, points: bool) -> RegisterFileHeader {
+fn header(fixture: &Fixture, points: bool) -> RegisterFileHeader {
     RegisterFileHeader {
-        group: world.group.id(),
+        group: fixture.group.id(),
         points,
         epochs: vec![2, 4],
     }
 }
 
-fn lines(world: &World, points: bool) -> Vec<RegisterLine> {
-    let value = |machine: usize| match (points, world.bases[machine].to_bytes()) {
+fn lines(fixture: &Fixture, points: bool) -> Vec<RegisterLine> {
+    let value = |machine: usize| match (points, fixture.bases[machine].to_bytes()) {
         (true, point) => LineValue::Point(point),
         (false, point) => LineValue::Hash(base_hash(&point)),
     };
     let line = |machine: usize| RegisterLine {
-        row: world.row(machine),
-        x: world.x(machine),
+        row: fixture.row(machine),
+        x: fixture.x(machine),
         values: vec![value(machine), LineValue::Revoked],
     };
     (0..crate::common::MACHINES).map(line).collect()
 }
 
-fn register_file(world: &World, points: bool) -> Vec<u8> {
-    let header = header(world, points);
-    let lines = lines(world, points).into_iter();
+fn register_file(fixture: &Fixture, points: bool) -> Vec<u8> {
+    let header = header(fixture, points);
+    let lines = lines(fixture, points).into_iter();
     let lines = lines.flat_map(|line| line.encode(&header));
     header.encode().into_iter().chain(lines).collect()
 }
@@ -194,16 +194,16 @@ fn read(
 
 #[test]
 fn register_files_come_back_in_pieces_of_any_size() {
-    for (world, points) in [(&BBS04, false), (&BBS04, true), (&XR, false), (&XR, true)] {
-        let bytes = register_file(world, points);
+    for (fixture, points) in [(&BBS04, false), (&BBS04, true), (&XR, false), (&XR, true)] {
+        let bytes = register_file(fixture, points);
         for piece in [1, 7, 500, bytes.len()] {
-            let read = read(world.group.scheme(), &bytes, piece);
-            assert_eq!(read, Ok(lines(world, points)));
+            let read = read(fixture.group.scheme(), &bytes, piece);
+            assert_eq!(read, Ok(lines(fixture, points)));
         }
-        let mut reader = RegisterReader::new(world.group.scheme());
+        let mut reader = RegisterReader::new(fixture.group.scheme());
         assert_eq!(reader.header(), Ok(None));
         reader.push(&bytes);
-        assert_eq!(reader.header(), Ok(Some(&header(world, points))));
+        assert_eq!(reader.header(), Ok(Some(&header(fixture, points))));
     }
 }
 

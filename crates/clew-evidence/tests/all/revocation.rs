@@ -8,7 +8,7 @@
 
 use crate::common::issuer::{first_v, rebased_v, secret_x};
 use crate::common::{
-    BBS04, LOCKED_OUT, NONCE, REISSUED, REVOKED, World, XR, checked, later, rng, worlds,
+    BBS04, Fixture, LOCKED_OUT, NONCE, REISSUED, REVOKED, XR, checked, fixtures, later, rng,
 };
 use clew_evidence::{Change, EpochRecord, Follow, GroupFile, MAX_STEPS, Rule, WallTime};
 use clew_group::curve::{G1, Scalar};
@@ -35,18 +35,18 @@ fn steps_of(record: &mut EpochRecord) -> &mut Vec<[u8; 80]> {
 }
 
 /// The file with one more epoch.
-fn with_epoch_5(world: &World, change: Change) -> Vec<u8> {
-    world.with(|_, e| e.push(record(world, 5, change)))
+fn with_epoch_5(fixture: &Fixture, change: Change) -> Vec<u8> {
+    fixture.with(|_, e| e.push(record(fixture, 5, change)))
 }
 
-/// A later record than the world's last, with its register.
-fn record(world: &World, epoch: u32, change: Change) -> EpochRecord {
+/// A later record than the fixture's last, with its register.
+fn record(fixture: &Fixture, epoch: u32, change: Change) -> EpochRecord {
     EpochRecord {
         epoch,
         made: later(1_000),
         start: later(1_000),
         change,
-        ..world.epochs[3].clone()
+        ..fixture.epochs[3].clone()
     }
 }
 
@@ -130,18 +130,19 @@ fn steps_count_from_the_last_rebase() {
 #[test]
 fn who_is_revoked_is_seen_without_a_pairing() {
     let expected = [None, Some(3), None, Some(4), Some(1)];
-    for world in worlds() {
+    for fixture in fixtures() {
         for (machine, epoch) in expected.into_iter().enumerate() {
-            let (entry, x) = (&world.entries[machine], world.x(machine));
-            assert_eq!(world.group.revoked_in(entry, x.as_ref()), epoch);
+            let (entry, x) = (&fixture.entries[machine], fixture.x(machine));
+            assert_eq!(fixture.group.revoked_in(entry, x.as_ref()), epoch);
         }
     }
     let revoked = |epoch| XR.group.revoked_x(epoch).copied().collect::<Vec<_>>();
     let all = [77, LOCKED_OUT, REVOKED].map(secret_x);
     assert_eq!([revoked(0), revoked(2)], [vec![], all[..2].to_vec()]);
     assert!(revoked(3) == all && revoked(99) == all);
-    let rows =
-        |world: &crate::common::World, epoch| world.group.revoked_rows(epoch).collect::<Vec<_>>();
+    let rows = |fixture: &crate::common::Fixture, epoch| {
+        fixture.group.revoked_rows(epoch).collect::<Vec<_>>()
+    };
     assert_eq!(
         [rows(&XR, 3), rows(&XR, 4)],
         [vec![], vec![REISSUED as u32]]
@@ -165,9 +166,9 @@ fn revoked_twice() {
         (5, Rule::RevokedTwice),
         "across a rebase too"
     );
-    for world in worlds() {
+    for fixture in fixtures() {
         let revoked = vec![1_000, REISSUED as u32 + 2_000];
-        let twice = |revoked: Vec<u32>| with_epoch_5(world, Change::Rebase { revoked });
+        let twice = |revoked: Vec<u32>| with_epoch_5(fixture, Change::Rebase { revoked });
         assert!(checked(&twice(revoked)).is_ok());
         let revoked = vec![REISSUED as u32, 1_000];
         assert_eq!(refused(&twice(revoked)), (5, Rule::RevokedTwice));
@@ -324,16 +325,16 @@ fn a_chain_goes_on_from_the_rebase() {
 /// one history would serve those whom the other revokes.
 #[test]
 fn no_two_histories_share_the_v_of_a_rebase() {
-    for world in worlds() {
+    for fixture in fixtures() {
         let rebase = |revoked: Vec<u32>| Change::Rebase { revoked };
-        let file = world.with(|_, e| e[3].change = rebase(vec![REISSUED as u32, 900]));
+        let file = fixture.with(|_, e| e[3].change = rebase(vec![REISSUED as u32, 900]));
         let restored = checked(&file).unwrap();
-        let [ours, theirs] = [&world.group, &restored].map(|group| group.v(4).unwrap());
+        let [ours, theirs] = [&fixture.group, &restored].map(|group| group.v(4).unwrap());
         assert_ne!(ours, theirs);
-        assert_eq!(restored.v(3), world.group.v(3));
+        assert_eq!(restored.v(3), fixture.group.v(3));
         let key = restored.public_key(4).unwrap().unwrap();
         assert_eq!(key.v(), &theirs);
-        assert_eq!(world.group.v(0), Some(first_v(world.genesis.scheme)));
+        assert_eq!(fixture.group.v(0), Some(first_v(fixture.genesis.scheme)));
     }
 }
 

@@ -37,7 +37,7 @@ pub const FLOWS_MAX: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acceptance {
     /// How far a block's timestamp may be from the receiver's time.
-    pub window: Duration,
+    pub tolerance: Duration,
     /// How many signatures are verified: of full packets, and as many of coded ones.
     pub effort: Effort,
     /// Whether shares without tags are accepted, with which whoever else can send spoils blocks.
@@ -48,7 +48,7 @@ impl Default for Acceptance {
     /// 30 seconds; shares have tags.
     fn default() -> Self {
         Self {
-            window: Duration::from_secs(30),
+            tolerance: Duration::from_secs(30),
             effort: Effort::default(),
             untagged: false,
         }
@@ -57,10 +57,10 @@ impl Default for Acceptance {
 
 impl Acceptance {
     fn check(&self, timestamp: WallTime, now: WallTime) -> Result<(), Reason> {
-        if now - timestamp > self.window {
+        if now - timestamp > self.tolerance {
             return Err(Reason::Stale);
         }
-        if timestamp - now > self.window {
+        if timestamp - now > self.tolerance {
             return Err(Reason::Future);
         }
         Ok(())

@@ -34,15 +34,15 @@
 //! A trustee's rules before it decrypts (verify the packet, keep a ledger, limit the rate) are the
 //! caller's: `spec/opening.md` section 3.
 
-mod ceremony;
 mod decryption;
+mod dkg;
 mod error;
 mod matching;
 mod sharing;
 mod trustee;
 
-pub use ceremony::{Broadcast, DEALT_SHARE_BYTES, DealtShare, Founding, Resharing};
 pub use decryption::{DECRYPTION_BYTES, Decryption, Part};
+pub use dkg::{Broadcast, DEALT_SHARE_BYTES, DealtShare, Founding, Resharing};
 pub use error::QuorumError;
 pub use matching::{BLIND_BYTES, Blind, BlindCommitment, Blinding, Match, Product, Revealed};
 pub use sharing::{SecretShare, Sharing};

@@ -4,8 +4,8 @@
 
 mod any;
 mod bbs04;
-mod ceremony;
 mod common;
+mod dkg;
 mod dropped_rules;
 mod forgeries;
 mod matching;

@@ -14,13 +14,13 @@ use std::collections::HashMap;
 
 /// What somebody knows, about one machine or about all.
 #[derive(Clone, Default)]
-struct Known {
+struct Knowledge {
     points: Vec<G1>,
     scalars: Vec<Scalar>,
 }
 
 /// A group, three of its machines in one epoch, and two signatures by the first and one by the second.
-struct Scene {
+struct Fixture {
     group: Group,
     gpk: Gpk,
     members: [Member; 3],
@@ -28,7 +28,7 @@ struct Scene {
     signatures: [Signature; 3],
 }
 
-impl Scene {
+impl Fixture {
     fn new(seed: u64) -> Self {
         let mut group = Group::new(seed);
         let members = [group.member.clone(), group.join(), group.join()];
@@ -53,17 +53,17 @@ impl Scene {
     }
 
     /// What the register and the lists have of a machine.
-    fn row(&self, machine: usize) -> Known {
+    fn row(&self, machine: usize) -> Knowledge {
         let Member { a, c, x, .. } = &self.members[machine];
         let b = self.members[machine].base();
-        Known {
+        Knowledge {
             points: vec![*a, *c, b, b - *a],
             scalars: vec![*x],
         }
     }
 
     /// Everything in the key file of a machine.
-    fn key(&self, machine: usize) -> Known {
+    fn key(&self, machine: usize) -> Knowledge {
         let mut known = self.row(machine);
         let y = scalar(&self.members[machine].key.to_bytes()[80..]);
         known.scalars.push(y);
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// How many relations hold between what `known` makes of these signatures.
-    fn relations(&self, signatures: &[&Signature], known: &Known) -> usize {
+    fn relations(&self, signatures: &[&Signature], known: &Knowledge) -> usize {
         let Gpk {
             u, h, h_w, h0, g1, ..
         } = self.gpk;
@@ -95,7 +95,7 @@ impl Scene {
 
 /// The points of a signature, alone and with each that is known taken out of T2; its responses, and
 /// what they say of the nonces to whoever knows what was hidden.
-fn taken_apart(signature: &Signature, given: &[G1], known: &Known) -> (Vec<G1>, Vec<Scalar>) {
+fn taken_apart(signature: &Signature, given: &[G1], known: &Knowledge) -> (Vec<G1>, Vec<Scalar>) {
     let bytes = signature.to_bytes();
     let [t1, t2] = [*signature.t1(), *signature.t2()];
     let r3 = G1::from_bytes(&bytes[96..144]).unwrap();
@@ -127,19 +127,19 @@ fn coincidences(derived: &[G1], given: &[G1], exponents: &[Scalar]) -> usize {
 }
 
 /// Nothing holds, whoever signed; with xi it does, for the machine that signed alone.
-fn tells_nothing(scene: &Scene, known: [Known; 3]) {
-    let [one, again, other] = &scene.signatures;
+fn tells_nothing(fixture: &Fixture, known: [Knowledge; 3]) {
+    let [one, again, other] = &fixture.signatures;
     for about in &known {
         for signature in [one, other] {
-            assert_eq!(scene.relations(&[signature], about), 0);
+            assert_eq!(fixture.relations(&[signature], about), 0);
         }
     }
     for pair in [[one, again], [one, other]] {
-        assert_eq!(scene.relations(&pair, &known[0]), 0);
+        assert_eq!(fixture.relations(&pair, &known[0]), 0);
     }
     let opened = known.map(|mut about| {
-        about.scalars.push(scene.group.xi);
-        [one, other].map(|signature| scene.relations(&[signature], &about) > 0)
+        about.scalars.push(fixture.group.xi);
+        [one, other].map(|signature| fixture.relations(&[signature], &about) > 0)
     });
     let signed = [[true, false], [false, true], [false, false]];
     assert_eq!(opened, signed, "the control: xi opens");
@@ -147,35 +147,35 @@ fn tells_nothing(scene: &Scene, known: [Known; 3]) {
 
 #[test]
 fn a_stolen_key_links_nothing() {
-    let scene = Scene::new(1);
-    tells_nothing(&scene, [0, 1, 2].map(|machine| scene.key(machine)));
+    let fixture = Fixture::new(1);
+    tells_nothing(&fixture, [0, 1, 2].map(|machine| fixture.key(machine)));
 }
 
 /// x* and V' of the step that ends the machine, beside its row, C and the lists of a rebase.
 #[test]
 fn a_revocation_opens_nothing() {
-    let scene = Scene::new(2);
+    let fixture = Fixture::new(2);
     let revoked = [0, 1, 2].map(|machine| {
-        let known = scene.row(machine);
-        let (issuer, x) = (&scene.group.issuer, known.scalars[0]);
-        let step = issuer.revoke(&scene.group.public, &x).unwrap();
+        let known = fixture.row(machine);
+        let (issuer, x) = (&fixture.group.issuer, known.scalars[0]);
+        let step = issuer.revoke(&fixture.group.public, &x).unwrap();
         // V' is the witness that the machine signed with: with A of its row it is B.
         assert_eq!(*step.v(), known.points[3]);
         known
     });
-    tells_nothing(&scene, revoked);
+    tells_nothing(&fixture, revoked);
 }
 
 /// gamma, and all that the register has.
 #[test]
 fn the_issuer_opens_nothing() {
-    let scene = Scene::new(3);
-    let gamma = scene.gamma();
+    let fixture = Fixture::new(3);
+    let gamma = fixture.gamma();
     let known = [0, 1, 2].map(|machine| {
-        let mut known = scene.row(machine);
+        let mut known = fixture.row(machine);
         let sum = gamma + known.scalars[0];
         known.scalars.extend([gamma, sum, sum.invert().unwrap()]);
         known
     });
-    tells_nothing(&scene, known);
+    tells_nothing(&fixture, known);
 }

@@ -22,14 +22,14 @@ use zeroize::Zeroizing;
 const S: u128 = 0x1234_5678_9abc_def0_1234_5678_9abc;
 
 /// The group, some of its steps, and the x of the device that will join.
-struct World {
+struct Fixture {
     issuer: IssuerKey,
     group: PublicKey,
     steps: Vec<Step>,
     x: Scalar,
 }
 
-fn world() -> World {
+fn fixture() -> Fixture {
     let mut rng = rng(1);
     let issuer = IssuerKey::generate(&mut rng);
     let h = Generators::of(&NONCE).u.mul(&Scalar::random(&mut rng));
@@ -42,7 +42,7 @@ fn world() -> World {
         step
     });
     let steps = steps.collect();
-    World {
+    Fixture {
         issuer,
         group,
         steps,
@@ -94,11 +94,11 @@ fn left_behind() {
 }
 
 fn of_xr() {
-    let world = world();
-    let x = world.x;
+    let fixture = fixture();
+    let x = fixture.x;
     let watch = Watch::new(move || {
         // The same draws as below.
-        let (device, _) = Device::new(&self::world().group, &[8; 32], &mut rng(2));
+        let (device, _) = Device::new(&self::fixture().group, &[8; 32], &mut rng(2));
         let before = Scalar::from_bytes(device.to_bytes().as_slice()).unwrap();
         let y = before + Scalar::from_u128(S);
         let n = Nonces::random(&mut rng(3));
@@ -115,12 +115,12 @@ fn of_xr() {
         ]
     });
     let expect = |alive: [usize; 9], when| watch.expect(&alive, when);
-    let World {
+    let Fixture {
         issuer,
         group,
         steps,
         ..
-    } = &world;
+    } = &fixture;
     expect([0; 9], "nothing");
 
     let (device, request) = Device::new(group, &[8; 32], &mut rng(2));

@@ -5,7 +5,7 @@ use super::fault::JoinFault;
 use super::files::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
 use crate::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_evidence::wire::Reader;
-use clew_evidence::{CheckedGroup, GroupFile, How};
+use clew_evidence::{CheckedGroup, GroupFile, KeyOrigin};
 use clew_group::xr::{self, Device};
 use clew_group::{MemberKey, PublicKey, Witness};
 use ed25519_dalek::SigningKey;
@@ -119,7 +119,7 @@ impl Joining {
         if offer.nonce != self.invitation.nonce {
             return Err(JoinFault::OtherJoin);
         }
-        if offer.how != How::OwnHost {
+        if offer.how != KeyOrigin::OwnHost {
             return Err(JoinFault::How);
         }
         let before = self.accepted.as_ref().map(|(offer, _)| offer.payload());

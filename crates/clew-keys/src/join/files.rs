@@ -5,7 +5,7 @@ use clew_evidence::armor;
 use clew_evidence::signed::{holds, strict_key};
 use clew_evidence::wire::{Reader, read_row, row_bytes};
 use clew_evidence::{
-    DeviceEntry, EntryKey, GroupFile, GroupId, How, Name, RegisterEntry, TextError,
+    DeviceEntry, EntryKey, GroupFile, GroupId, KeyOrigin, Name, RegisterEntry, TextError,
 };
 use clew_group::{EpochId, Invalid, PROOF_BYTES, Proof, Witness, domain_separator, xr};
 use ed25519_dalek::{Signer, SigningKey};
@@ -157,7 +157,7 @@ pub struct OfferFile {
     /// Its id.
     pub id: EpochId,
     /// How the machine joins.
-    pub how: How,
+    pub how: KeyOrigin,
     /// The row that the machine's row replaces.
     pub replaces: Option<u32>,
     /// A, x, s.
@@ -212,7 +212,7 @@ impl TextFile for OfferFile {
             nonce: fields.array()?,
             joined: fields.u32()?,
             id: EpochId(fields.array()?),
-            how: How::from_code(fields.u8()?)?,
+            how: KeyOrigin::from_code(fields.u8()?)?,
             replaces: read_row(fields)?,
             offer: xr::Offer::from_bytes(fields.take(xr::OFFER_BYTES)?).ok()?,
         })

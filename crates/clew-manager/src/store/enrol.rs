@@ -10,7 +10,7 @@ use super::revoke::not_before_newest;
 use super::{Machine, Store, read_group};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
-use clew_evidence::{EntryKey, GroupFile, How, Name, RegisterEntry, WallTime, join_session};
+use clew_evidence::{EntryKey, GroupFile, KeyOrigin, Name, RegisterEntry, WallTime, join_session};
 use clew_group::curve::{G2, Scalar};
 use clew_group::{MemberKey, PublicKey, bbs04, xr};
 use clew_keys::join::{AcceptanceFile, Applicant, OfferFile, RequestFile};
@@ -126,7 +126,7 @@ impl<'a> Place<'a> {
         &self,
         gamma: &xr::IssuerKey,
         request: &RequestFile,
-        how: How,
+        how: KeyOrigin,
     ) -> Result<OfferFile, StoreError> {
         let session = join_session(self.group.id(), &request.nonce, &request.device, &self.name);
         let s = self.issuer.derive_s(&self.salt, self.name.as_str());
@@ -193,7 +193,7 @@ impl<'a> Place<'a> {
         let entry = RegisterEntry {
             index: self.group.register().machines,
             joined: self.joined,
-            how: How::IssuerHost,
+            how: KeyOrigin::IssuerHost,
             replaces: self.replaces,
             credential: key.credential().to_bytes(),
             name: self.name.clone(),
@@ -212,7 +212,7 @@ impl<'a> Place<'a> {
         rng.fill_bytes(&mut nonce);
         let (id, genesis) = (self.group.id(), self.genesis()?);
         let applicant = Applicant::new(id, genesis, nonce, &self.name, rng);
-        let offer = self.offer(gamma, &applicant.request, How::IssuerHost)?;
+        let offer = self.offer(gamma, &applicant.request, KeyOrigin::IssuerHost)?;
         let (member, acceptance) = applicant.accept(id, genesis, &self.name, &offer, rng)?;
         let entry = self.entry(&applicant.request, &offer, &acceptance)?;
         self.finish(&entry, MemberKey::Xr(member), Some(applicant.key))

@@ -11,7 +11,7 @@ use super::revoke::not_before_newest;
 use super::{Machine, Store, read_group, register};
 use crate::error::StoreError;
 use crate::storage::{Join, Offered, Tables};
-use clew_evidence::{How, Name, WallTime};
+use clew_evidence::{KeyOrigin, Name, WallTime};
 use clew_group::xr;
 use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
 use clew_keys::{IssuerKey, IssuerKeyFile, TextFile};
@@ -130,7 +130,7 @@ impl Store {
             return self.offer(issuer, request, now, rng);
         }
         place.salt = fresh_salt(rng);
-        let offer = place.offer(gamma, request, How::OwnHost)?;
+        let offer = place.offer(gamma, request, KeyOrigin::OwnHost)?;
         let offered = Offered {
             request: request.payload().to_vec(),
             salt: place.salt,
@@ -239,7 +239,7 @@ struct Repeat<'a> {
 
 impl Repeat<'_> {
     fn offer(&self, gamma: &xr::IssuerKey) -> Result<OfferFile, StoreError> {
-        self.place.offer(gamma, &self.request, How::OwnHost)
+        self.place.offer(gamma, &self.request, KeyOrigin::OwnHost)
     }
 
     /// Enters the machine, unless it is entered, and returns its row.

@@ -1,6 +1,6 @@
 //! New epochs with what trustees dealt: a new opening key, or other trustees.
 
-use super::revoke::When;
+use super::revoke::EpochStart;
 use super::{Store, key_of};
 use crate::error::StoreError;
 use clew_evidence::{Change, GroupFile};
@@ -18,7 +18,7 @@ impl Store {
         &mut self,
         issuer: &IssuerKeyFile,
         dealing: &Dealing,
-        when: When,
+        when: EpochStart,
     ) -> Result<u32, StoreError> {
         dealing.plan().check_group(&self.group)?;
         match dealing.recorded(&self.group) {

@@ -19,7 +19,7 @@ pub const FAR_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
 
 /// When an epoch is made and when it starts, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
-pub struct When {
+pub struct EpochStart {
     /// Now.
     pub now: u64,
     /// The start; not before `now`.
@@ -28,7 +28,7 @@ pub struct When {
     pub far: bool,
 }
 
-impl When {
+impl EpochStart {
     /// An epoch that starts at once.
     pub fn now(now: u64) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Store {
         issuer: &IssuerKeyFile,
         machines: &[Name],
         rebase: bool,
-        when: When,
+        when: EpochStart,
         progress: Progress<'_>,
     ) -> Result<u32, StoreError> {
         let steps = !rebase && matches!(issuer.issuer, IssuerKey::Xr(_));
@@ -110,7 +110,7 @@ impl Store {
     pub fn rebase(
         &mut self,
         issuer: &IssuerKeyFile,
-        when: When,
+        when: EpochStart,
         progress: Progress<'_>,
     ) -> Result<u32, StoreError> {
         self.revoke(issuer, &[], true, when, progress)
@@ -121,7 +121,7 @@ impl Store {
     pub(super) fn new_epoch(
         &mut self,
         issuer: &IssuerKeyFile,
-        when: When,
+        when: EpochStart,
         progress: Progress<'_>,
         change: impl FnOnce(&dyn Tables, &GroupFile) -> Result<(Change, Vec<Machine>), StoreError>,
     ) -> Result<u32, StoreError> {
@@ -145,7 +145,7 @@ impl Store {
     }
 }
 
-fn record(group: &GroupFile, when: When, change: Change) -> Result<EpochRecord, StoreError> {
+fn record(group: &GroupFile, when: EpochStart, change: Change) -> Result<EpochRecord, StoreError> {
     let newest = group.newest_epoch();
     if newest as usize >= MAX_EPOCHS {
         return Err(StoreError::Full("epochs"));

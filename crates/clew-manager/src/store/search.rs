@@ -5,7 +5,7 @@ use super::{Machine, Store};
 use crate::error::StoreError;
 use crate::index::{Index, Progress, Rows};
 use crate::storage::Revoked;
-use clew_evidence::{Found, OpenedBase, Search, root};
+use clew_evidence::{FoundRow, OpenedBase, Search, root};
 use clew_group::EpochIssuer;
 use clew_group::curve::{G1, Scalar};
 use clew_keys::{IssuerKey, IssuerKeyFile};
@@ -36,7 +36,7 @@ impl Store {
         epoch: u32,
         search: Search,
         progress: Progress<'_>,
-    ) -> Result<Option<Found>, StoreError> {
+    ) -> Result<Option<FoundRow>, StoreError> {
         let rows = EpochRows {
             store: self,
             issuer,
@@ -99,13 +99,13 @@ impl Store {
         issuer: &IssuerKeyFile,
         index: u32,
         fits: impl Fn(&Machine) -> Result<bool, StoreError>,
-    ) -> Result<Option<Found>, StoreError> {
+    ) -> Result<Option<FoundRow>, StoreError> {
         let machine = match self.group().register().machines > index {
             true => self.machine_at(index)?,
             false => None,
         };
         match machine {
-            Some(machine) if fits(&machine)? => Ok(Some(Found {
+            Some(machine) if fits(&machine)? => Ok(Some(FoundRow {
                 row: self.row(&machine)?,
                 x: x_of(&machine, issuer),
             })),
@@ -120,7 +120,7 @@ impl Store {
         issuer: &IssuerKeyFile,
         epoch: u32,
         search: Search,
-    ) -> Result<Option<Found>, StoreError> {
+    ) -> Result<Option<FoundRow>, StoreError> {
         let search = match q_of(issuer, search.base()) {
             Some(q) => search.with_q(&q).map_err(|_| StoreError::OtherGroupsKey)?,
             None => search,

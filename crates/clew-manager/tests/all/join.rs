@@ -2,7 +2,7 @@
 //! what belongs to another join, group or device is refused with one reason.
 
 use crate::common::*;
-use clew_evidence::{CheckedGroup, EntryKey, How};
+use clew_evidence::{CheckedGroup, EntryKey, KeyOrigin};
 use clew_group::xr::JoinError;
 use clew_group::{Proof, Scheme};
 use clew_keys::join::{
@@ -10,7 +10,7 @@ use clew_keys::join::{
     Round, round,
 };
 use clew_keys::{MemberKeyFile, TextFile};
-use clew_manager::{GROUP_FILE, Store, StoreError, When};
+use clew_manager::{EpochStart, GROUP_FILE, Store, StoreError};
 use std::fs;
 
 /// A device far away from the store. What it keeps is text, as on disk; what it says is text, too.
@@ -121,7 +121,7 @@ fn a_join_gives_a_key_that_signs_and_a_row_that_holds() {
     assert!(Sent::by(&key, b"m", 1).verify(&group).is_ok());
     let row = acme.row("far");
     assert!(row.is_in_register_of(&group) && row.entry.check_device(&group).is_ok());
-    assert_eq!(row.entry.how, How::OwnHost);
+    assert_eq!(row.entry.how, KeyOrigin::OwnHost);
     assert_eq!(
         (row.entry.index, row.entry.joined, row.entry.replaces),
         (1, 1, None)
@@ -317,7 +317,7 @@ fn an_offer_is_taken_by_its_device_and_once() {
     };
     let bad = JoinFault::Join(JoinError::IssuerOfferedNoCredential);
     assert_eq!(refused(&readdressed), bad);
-    for how in [How::IssuerHost, How::Attested] {
+    for how in [KeyOrigin::IssuerHost, KeyOrigin::Attested] {
         assert_eq!(
             refused(&OfferFile {
                 how,
@@ -498,7 +498,7 @@ fn a_credential_under_another_history_is_refused() {
     copy_all(&acme.dir, &copy);
     let epoch = acme.revoke("victim");
     let mut other = Store::open(&copy).unwrap();
-    let (names, when) = (["victim".parse().unwrap()], When::now(LATER));
+    let (names, when) = (["victim".parse().unwrap()], EpochStart::now(LATER));
     let revoked = other.revoke(&acme.issuer, &names, false, when, &mut |_, _| true);
     assert_eq!(revoked.unwrap(), epoch);
     let other = checked(other.group());
@@ -578,7 +578,7 @@ fn an_aborted_offer_cannot_be_revoked() {
     let mut acme = TestGroup::new(Scheme::Xr);
     let far = Far::new(&acme.invite("far"), &acme.checked(), 1);
     acme.offer(&far.request(), 1).unwrap();
-    let when = clew_manager::When::now(LATER);
+    let when = clew_manager::EpochStart::now(LATER);
     let name = "far".parse().unwrap();
     let refused = acme
         .store
@@ -595,7 +595,7 @@ fn bbs04_groups_have_no_join() {
     assert!(matches!(refused, Err(StoreError::NoJoin)));
     let key = acme.enrol("x");
     let entry = acme.row("x").entry;
-    assert_eq!(entry.how, How::IssuerHost);
+    assert_eq!(entry.how, KeyOrigin::IssuerHost);
     let EntryKey::Bbs04(x) = entry.key else {
         unreachable!("it is a bbs04 group")
     };

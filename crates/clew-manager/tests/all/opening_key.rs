@@ -5,7 +5,7 @@ use crate::run::{Run, plan};
 use clew_evidence::Origin;
 use clew_group::Scheme;
 use clew_keys::{IssuerKeyFile, TextFile, TrusteeKeyFile};
-use clew_manager::{NewGroup, Opening, Store, StoreError, When};
+use clew_manager::{EpochStart, NewGroup, Opening, Store, StoreError};
 use clew_trustee::dkg::{DkgError, Plan};
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn a_group_takes_the_opening_key_of_its_plan() {
     assert!(made.trustee_keys.is_empty());
     let mut store = made.store;
     let issuer = issuer(&store);
-    let mut reopen = |dealing| store.reopen(&issuer, dealing, When::now(NOW));
+    let mut reopen = |dealing| store.reopen(&issuer, dealing, EpochStart::now(NOW));
 
     let make = |group, seed| Plan::new_key(group, quorum(2, 2), &mut rng(seed)).unwrap();
     let before = Store::open(&folder.path().join("acme")).unwrap();
@@ -79,7 +79,7 @@ fn a_dealt_key_stays_a_dealt_key() {
     let all = [(Some(who(1)), Some(&old[0])), (Some(who(2)), Some(&old[1]))];
     let run = Run::of(plan.unwrap(), &all, 3);
     made.store
-        .reopen(&issuer, &run.dealing(), When::now(NOW))
+        .reopen(&issuer, &run.dealing(), EpochStart::now(NOW))
         .unwrap();
     let origin = |epoch| made.store.group().sharing(epoch).unwrap().unwrap().origin;
     assert_eq!(origin(1), Origin::TrustedDealer);
@@ -88,7 +88,7 @@ fn a_dealt_key_stays_a_dealt_key() {
     let plan = Plan::new_key(made.store.group(), quorum(2, 3), &mut rng(4)).unwrap();
     let run = Run::new(plan, 5);
     made.store
-        .reopen(&issuer, &run.dealing(), When::now(NOW))
+        .reopen(&issuer, &run.dealing(), EpochStart::now(NOW))
         .unwrap();
     let origin = |epoch| made.store.group().sharing(epoch).unwrap().unwrap().origin;
     assert_eq!(origin(2), Origin::Dkg);

@@ -402,7 +402,7 @@ fn the_devices_word_is_about_one_credential() {
             ..genuine.clone()
         },
         RegisterEntry {
-            how: clew_evidence::How::Attested,
+            how: clew_evidence::KeyOrigin::Attested,
             ..genuine.clone()
         },
         RegisterEntry {

@@ -5,7 +5,7 @@ use crate::common::*;
 use clew_group::Scheme;
 use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_keys::witness_file::{self, BUCKET_ROWS, BucketFault, Need};
-use clew_manager::{Store, StoreError, WITNESSES, When};
+use clew_manager::{EpochStart, Store, StoreError, WITNESSES};
 use std::fs;
 
 fn need(acme: &TestGroup, epoch: u32, index: u32) -> Need {
@@ -126,7 +126,7 @@ fn buckets_have_1024_rows() {
         true
     };
     acme.store
-        .rebase(&acme.issuer, When::now(LATER), &mut progress)
+        .rebase(&acme.issuer, EpochStart::now(LATER), &mut progress)
         .unwrap();
     assert_eq!(told, [(1024, 1025), (1025, 1025)]);
     let sizes = [0, 1].map(|b| bucket(&acme, 1, b).len());
@@ -142,7 +142,7 @@ fn an_interrupted_rebase_never_was() {
     let key = acme.enrol("a");
     let refused = acme
         .store
-        .rebase(&acme.issuer, When::now(LATER), &mut |_, _| false);
+        .rebase(&acme.issuer, EpochStart::now(LATER), &mut |_, _| false);
     assert!(matches!(refused, Err(StoreError::Interrupted)));
     let store = Store::open(&acme.dir).unwrap();
     assert_eq!(store.group().newest_epoch(), 0);
@@ -242,7 +242,7 @@ fn a_store_is_opened_while_another_process_rebases() {
         true
     };
     acme.store
-        .rebase(&acme.issuer, When::now(LATER), &mut while_at_it)
+        .rebase(&acme.issuer, EpochStart::now(LATER), &mut while_at_it)
         .unwrap();
     assert_eq!(seen, 1);
     assert!(acme.update(&key).is_ok());
@@ -266,7 +266,7 @@ fn old_witnesses_are_removed() {
     acme.revoke_all(&[], true);
     acme.revoke_all(&[], true);
     assert_eq!(folders(&acme), ["2"]);
-    let planned = When {
+    let planned = EpochStart {
         now: LATER,
         start: LATER + 1000,
         far: false,

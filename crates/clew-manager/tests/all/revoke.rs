@@ -5,7 +5,7 @@ use clew_evidence::{Change, EpochRecord, Name, RegisterHead, WallTime, sign_part
 use clew_group::Scheme;
 use clew_group::curve::{G1, Scalar};
 use clew_keys::update::UpdateError;
-use clew_manager::{AHEAD_NS, FAR_NS, GROUP_FILE, Store, StoreError, When};
+use clew_manager::{AHEAD_NS, EpochStart, FAR_NS, GROUP_FILE, Store, StoreError};
 use std::fs;
 
 const SECOND: u64 = 1_000_000_000;
@@ -19,7 +19,7 @@ impl TestGroup {
         &mut self,
         machines: &[&str],
         rebase: bool,
-        when: When,
+        when: EpochStart,
     ) -> Result<u32, StoreError> {
         let machines = names(machines);
         self.store
@@ -27,8 +27,8 @@ impl TestGroup {
     }
 }
 
-fn at(now: u64, start: u64) -> When {
-    When {
+fn at(now: u64, start: u64) -> EpochStart {
+    EpochStart {
         now,
         start,
         far: false,
@@ -99,14 +99,14 @@ fn a_row_is_revoked_once() {
         let before = fs::read(acme.dir.join(GROUP_FILE)).unwrap();
         for again in [&["a"][..], &["b", "a"]] {
             let refused = acme
-                .try_revoke(again, rebase, When::now(LATER))
+                .try_revoke(again, rebase, EpochStart::now(LATER))
                 .unwrap_err();
             assert!(
                 matches!(refused, StoreError::AlreadyRevoked { epoch: 1, .. }),
                 "{refused}"
             );
         }
-        let refused = acme.try_revoke(&["b", "nobody"], rebase, When::now(LATER));
+        let refused = acme.try_revoke(&["b", "nobody"], rebase, EpochStart::now(LATER));
         assert!(matches!(refused, Err(StoreError::NoSuchMachine(_))));
         Store::open(&acme.dir).unwrap();
         assert_eq!(fs::read(acme.dir.join(GROUP_FILE)).unwrap(), before);
@@ -161,7 +161,7 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
     assert!(matches!(past, StoreError::StartInThePast), "{past}");
     let far = refused(at(LATER, LATER + FAR_NS + 1));
     assert!(matches!(far, StoreError::StartFarAhead), "{far}");
-    let behind = refused(When::now(NOW - AHEAD_NS - 1));
+    let behind = refused(EpochStart::now(NOW - AHEAD_NS - 1));
     assert!(
         matches!(behind, StoreError::ClockBehind { last: NOW }),
         "{behind}"
@@ -169,7 +169,7 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
     acme.try_revoke(&["a"], false, at(LATER, LATER + FAR_NS))
         .unwrap();
     let behind = acme
-        .try_revoke(&["b"], false, When::now(LATER - AHEAD_NS - 1))
+        .try_revoke(&["b"], false, EpochStart::now(LATER - AHEAD_NS - 1))
         .unwrap_err();
     assert!(
         matches!(behind, StoreError::ClockBehind { last: LATER }),
@@ -185,7 +185,7 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
         early.err().unwrap(),
         StoreError::ClockBehind { .. }
     ));
-    let confirmed = When {
+    let confirmed = EpochStart {
         far: true,
         ..at(LATER, LATER + 2 * FAR_NS)
     };
@@ -202,9 +202,9 @@ fn clocks_and_starts_that_cannot_be_are_refused() {
 fn a_record_that_is_a_little_ahead_refuses_nothing() {
     let mut acme = TestGroup::new(Scheme::Xr);
     acme.enrol_all(&["a", "b"]);
-    let start = When::now(LATER);
+    let start = EpochStart::now(LATER);
     acme.try_revoke(&["a"], false, start).unwrap();
-    let waited = When::now(LATER - AHEAD_NS);
+    let waited = EpochStart::now(LATER - AHEAD_NS);
     assert_eq!(acme.try_revoke(&["b"], false, waited).unwrap(), 2);
     let made: Vec<u64> = acme
         .group()
@@ -222,20 +222,26 @@ fn one_record_revokes_so_many() {
     let all: Vec<String> = (0..49).map(|i| format!("m-{i}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     all.iter().for_each(|name| drop(acme.enrol(name)));
-    let refused = acme.try_revoke(&all, false, When::now(LATER)).unwrap_err();
+    let refused = acme
+        .try_revoke(&all, false, EpochStart::now(LATER))
+        .unwrap_err();
     assert!(
         matches!(refused, StoreError::TooManyAtOnce(48)),
         "{refused}"
     );
     assert_eq!(
-        acme.try_revoke(&all[1..], false, When::now(LATER)).unwrap(),
+        acme.try_revoke(&all[1..], false, EpochStart::now(LATER))
+            .unwrap(),
         1
     );
     assert_eq!(acme.checked().steps_since_rebase(), 48);
-    let nobody = acme.try_revoke(&[], false, When::now(LATER)).unwrap_err();
+    let nobody = acme
+        .try_revoke(&[], false, EpochStart::now(LATER))
+        .unwrap_err();
     assert!(matches!(nobody, StoreError::NobodyToRevoke));
     assert_eq!(
-        acme.try_revoke(&all[..1], true, When::now(LATER)).unwrap(),
+        acme.try_revoke(&all[..1], true, EpochStart::now(LATER))
+            .unwrap(),
         2
     );
     assert_eq!(acme.checked().steps_since_rebase(), 0);
@@ -359,14 +365,17 @@ fn after_65536_steps_a_rebase_is_due() {
     acme.enrol_all(&["a", "b", "c"]);
     with_steps(&mut acme, 65_535);
     let refused = acme
-        .try_revoke(&["a", "b"], false, When::now(LATER))
+        .try_revoke(&["a", "b"], false, EpochStart::now(LATER))
         .unwrap_err();
     assert!(matches!(refused, StoreError::RebaseIsDue), "{refused}");
-    acme.try_revoke(&["a"], false, When::now(LATER)).unwrap();
+    acme.try_revoke(&["a"], false, EpochStart::now(LATER))
+        .unwrap();
     let refused = acme
-        .try_revoke(&["b"], false, When::now(LATER))
+        .try_revoke(&["b"], false, EpochStart::now(LATER))
         .unwrap_err();
     assert!(matches!(refused, StoreError::RebaseIsDue), "{refused}");
-    acme.try_revoke(&["b"], true, When::now(LATER)).unwrap();
-    acme.try_revoke(&["c"], false, When::now(LATER)).unwrap();
+    acme.try_revoke(&["b"], true, EpochStart::now(LATER))
+        .unwrap();
+    acme.try_revoke(&["c"], false, EpochStart::now(LATER))
+        .unwrap();
 }

@@ -9,7 +9,7 @@ use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_keys::TextFile;
 use clew_keys::update::UpdateError;
-use clew_manager::{GROUP_FILE, ISSUER_KEY, Store, StoreError, When};
+use clew_manager::{EpochStart, GROUP_FILE, ISSUER_KEY, Store, StoreError};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ fn late_joiners_have_credentials_like_all_others() {
 fn machines_join_in_the_epoch_in_force() {
     let mut acme = TestGroup::new(Scheme::Xr);
     acme.enrol("a");
-    let when = When {
+    let when = EpochStart {
         now: LATER,
         start: LATER + 1_000,
         far: false,
@@ -281,7 +281,7 @@ fn refusals_change_nothing() {
             stranger.err().unwrap(),
             StoreError::OtherGroupsKey
         ));
-        let when = When::now(LATER);
+        let when = EpochStart::now(LATER);
         let stranger = store.revoke(&other, &[name("web-1")], false, when, &mut |_, _| true);
         assert!(matches!(stranger, Err(StoreError::OtherGroupsKey)));
         drop(
@@ -381,7 +381,7 @@ fn a_store_that_was_read_long_ago_changes_what_is_there_now() {
         acme.revoke("a");
         let key = enrol(&mut stale[0], &acme.issuer, "c");
         assert_eq!(key.newest().unwrap().epoch, 1);
-        let (when, names) = (When::now(LATER), ["b".parse().unwrap()]);
+        let (when, names) = (EpochStart::now(LATER), ["b".parse().unwrap()]);
         let epoch = stale[1].revoke(&acme.issuer, &names, false, when, &mut |_, _| true);
         assert_eq!(epoch.unwrap(), 2);
         acme.store = Store::open(&acme.dir).unwrap();
@@ -426,7 +426,9 @@ fn work(dir: &Path, worker: u32) {
         enrol(&mut store, &key, &format!("m-{worker}-{i}"));
     }
     let names = [format!("m-{worker}-0").parse().unwrap()];
-    let revoked = store.revoke(&key, &names, false, When::now(LATER), &mut |_, _| true);
+    let revoked = store.revoke(&key, &names, false, EpochStart::now(LATER), &mut |_, _| {
+        true
+    });
     revoked.unwrap();
 }
 

@@ -10,7 +10,7 @@ use clew_group::{Scheme, SigningKey, Witness};
 use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_keys::witness_file::{self, Need};
 use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
-use clew_manager::{Store, StoreError, When};
+use clew_manager::{EpochStart, Store, StoreError};
 use std::fs;
 
 /// A thief's key: the stolen one with a witness that the thief has for an epoch.
@@ -267,7 +267,7 @@ fn an_epoch_id_has_one_register() {
         let mut other = copy_of(&acme);
         acme.enrol("web-1");
         enrol(&mut other, &acme.issuer, "web-2");
-        let when = When::now(acme.next());
+        let when = EpochStart::now(acme.next());
         acme.revoke_all(&[], true);
         other.rebase(&acme.issuer, when, &mut |_, _| true).unwrap();
         let (ours, theirs) = (acme.group(), other.group());
@@ -309,7 +309,7 @@ fn a_restored_store_revives_nobody() {
         acme.revoke_all(&[], true);
         let first = acme.update(&key).unwrap();
         let mut restored = Store::open(&backup).unwrap();
-        let (when, names) = (When::now(NOW + 7), ["a".parse().unwrap()]);
+        let (when, names) = (EpochStart::now(NOW + 7), ["a".parse().unwrap()]);
         restored
             .revoke(&acme.issuer, &names, true, when, &mut |_, _| true)
             .unwrap();

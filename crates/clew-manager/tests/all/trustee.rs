@@ -3,7 +3,7 @@
 use crate::common::court::*;
 use crate::common::*;
 use clew_evidence::{
-    CombineError, EntryKey, JudgeRule, OpenedBase, Why, combine_match, combine_opening,
+    CombineError, EntryKey, JudgeRule, OpenedBase, ShareFault, combine_match, combine_opening,
     judge_match, judge_opening,
 };
 use clew_group::Scheme;
@@ -400,7 +400,10 @@ fn steps_take_what_all_of_the_set_gave() {
     let TrusteeError::Combine(CombineError::Refused(refused)) = &missing else {
         unreachable!("{missing}")
     };
-    assert_eq!((refused[0].trustee, refused[0].why), (who(2), Why::Missing));
+    assert_eq!(
+        (refused[0].trustee, refused[0].why),
+        (who(2), ShareFault::Missing)
+    );
     assert_eq!(state_files(&acme, 1), 1, "what is no step costs nothing");
     // Another set is another session.
     let three = [1, 2, 3].map(|i| comparison.commit(i, set([1, 2, 3]), 6).unwrap());
@@ -480,10 +483,14 @@ fn the_packet_that_was_asked_about_is_bound() {
     let group = acme.checked();
     let request = sent.opening(&group);
     share(&acme, 1, &sent, &request).unwrap();
-    let asked: String = request.asked.iter().map(|b| format!("{b:02x}")).collect();
+    let asked: String = request
+        .asked_packet
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     assert_eq!(ledger(&acme, 1)[0].split(' ').nth(4), Some(&asked[..]));
     let mut other = request;
-    other.asked[7] ^= 1;
+    other.asked_packet[7] ^= 1;
     let refused = share(&acme, 1, &sent, &other).unwrap_err();
     assert_eq!(fault(&refused), Some(JudgeRule::Packet));
     assert_eq!(ledger(&acme, 1).len(), 1);

@@ -7,7 +7,7 @@ use clew_group::quorum::Sharing;
 use clew_group::{EpochId, Scheme};
 use clew_keys::update::{NoWitnesses, UpdateError, Updated, update};
 use clew_keys::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile, TextFile};
-use clew_manager::{Store, StoreError, When};
+use clew_manager::{EpochStart, Store, StoreError};
 use std::path::Path;
 
 /// The numbers of the epochs that a key holds.
@@ -47,7 +47,7 @@ fn a_key_follows_any_number_of_epochs_at_once_or_one_by_one() {
 /// Plans an epoch that starts so many nanoseconds after [`LATER`].
 fn plan(acme: &mut TestGroup, name: &str, start: u64) {
     acme.enrol(name);
-    let when = When {
+    let when = EpochStart {
         now: LATER,
         start: LATER + start,
         far: false,
@@ -114,7 +114,7 @@ fn a_live_machine_gets_its_witnesses_again() {
         let key = acme.enrol("stays");
         acme.enrol("leaves");
         acme.revoke_all(&[], true);
-        let planned = When {
+        let planned = EpochStart {
             now: LATER,
             start: LATER + 1000,
             far: false,
@@ -213,7 +213,7 @@ fn a_fork_is_found() {
         let twin = acme.folder.path().join("twin");
         copy_all(&acme.dir, &twin);
         let mut other = Store::open(&twin).unwrap();
-        let (when, names) = (When::now(NOW + 1), ["c".parse().unwrap()]);
+        let (when, names) = (EpochStart::now(NOW + 1), ["c".parse().unwrap()]);
         other
             .revoke(&acme.issuer, &names, false, when, &mut |_, _| true)
             .unwrap();

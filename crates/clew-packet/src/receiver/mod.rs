@@ -83,7 +83,7 @@ impl From<Unknown> for Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acceptance {
     /// How far a timestamp may be from the packet's time, in nanoseconds.
-    pub window_ns: u64,
+    pub tolerance_ns: u64,
     /// The sender's resolution in nanoseconds: how much older rounding may have made a timestamp.
     pub resolution_ns: u64,
     /// How long an epoch is accepted after its successor started, in nanoseconds.
@@ -98,7 +98,7 @@ impl Acceptance {
     /// Returns the defaults for captures: 30 s, 1 s, 60 s, duplicates flagged.
     pub const fn capture() -> Self {
         Self {
-            window_ns: 30 * SECOND_NS,
+            tolerance_ns: 30 * SECOND_NS,
             resolution_ns: SECOND_NS,
             grace_ns: 60 * SECOND_NS,
             replay: Replay::Flag,
@@ -128,7 +128,7 @@ impl Acceptance {
         if timestamp < self.oldest(time) {
             return Err(Reason::Stale);
         }
-        if timestamp.since(time) > self.window_ns {
+        if timestamp.since(time) > self.tolerance_ns {
             return Err(Reason::Future);
         }
         Ok(())
@@ -138,7 +138,7 @@ impl Acceptance {
     fn oldest(&self, time: Timestamp) -> Timestamp {
         Timestamp(
             time.0
-                .saturating_sub(self.window_ns)
+                .saturating_sub(self.tolerance_ns)
                 .saturating_sub(self.resolution_ns),
         )
     }

@@ -28,16 +28,16 @@ fn freshness() {
         Acceptance::live(Timestamp(NOW.0 - 3600 * S)),
     ];
     for acceptance in both {
-        let window = 30 * S as i64;
+        let tolerance = 30 * S as i64;
         assert_eq!(at(acceptance, 0), Reason::Ok);
         assert_eq!(
-            at(acceptance, window + S as i64),
+            at(acceptance, tolerance + S as i64),
             Reason::Ok,
             "rounding counts for the past"
         );
-        assert_eq!(at(acceptance, window + S as i64 + 1), Reason::Stale);
-        assert_eq!(at(acceptance, -window), Reason::Ok);
-        assert_eq!(at(acceptance, -window - 1), Reason::Future);
+        assert_eq!(at(acceptance, tolerance + S as i64 + 1), Reason::Stale);
+        assert_eq!(at(acceptance, -tolerance), Reason::Ok);
+        assert_eq!(at(acceptance, -tolerance - 1), Reason::Future);
     }
 }
 

@@ -3,7 +3,7 @@
 //! The ledger is written and synced before a share leaves (`spec/opening.md` section 3).
 
 use crate::LedgerError;
-use crate::rules::{LedgerEntry, Seen, check_limits};
+use crate::rules::{LedgerEntry, RequestHistory, check_limits};
 use clew_keys::files::{directory, sync_directory};
 use clew_wire::Hex;
 use std::fs::{File, OpenOptions};
@@ -36,7 +36,7 @@ pub fn record(path: &Path, entry: &LedgerEntry) -> Result<(), LedgerError> {
         .open(path)?;
     file.lock()?;
     let known = read(&mut file)?;
-    if check_limits(&known, entry)? == Seen::Never {
+    if check_limits(&known, entry)? == RequestHistory::Never {
         let header = if known.is_empty() { HEADER } else { "" };
         file.write_all(format!("{header}{}", line(entry)).as_bytes())?;
     }
@@ -68,8 +68,8 @@ fn line(entry: &LedgerEntry) -> String {
         Some(machine) => ("match", Hex(machine).to_string()),
         None => ("open", "-".to_owned()),
     };
-    let (t1, packet) = (Hex(&entry.t1), Hex(&entry.packet));
-    let (asked, request) = (Hex(&entry.asked), Hex(&entry.request));
+    let (t1, packet) = (Hex(&entry.t1), Hex(&entry.signature_digest));
+    let (asked, request) = (Hex(&entry.asked_packet), Hex(&entry.request));
     let time = entry.time;
     format!("{time} {kind} {t1} {packet} {asked} {machine} {request}\n")
 }
@@ -87,8 +87,8 @@ fn parse(line: &str) -> Option<LedgerEntry> {
     let entry = LedgerEntry {
         time: time.parse().ok()?,
         t1: unhex(t1)?,
-        packet: unhex(packet)?,
-        asked: unhex(asked)?,
+        signature_digest: unhex(packet)?,
+        asked_packet: unhex(asked)?,
         machine,
         request: unhex(request)?,
     };

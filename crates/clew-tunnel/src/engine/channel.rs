@@ -32,7 +32,7 @@ pub struct Common {
     pub(super) held: Held,
     /// RPCs of the packet that is being written.
     pub(super) scratch: Vec<u8>,
-    /// What was opened.
+    /// What was decrypted.
     pub(super) trace: Trace,
 }
 

@@ -7,7 +7,7 @@ use clew_wire::Instant;
 use super::connection::{Connection, Stage};
 use super::draft::Draft;
 use super::event::{Event, TunnelId};
-use crate::limits::{CONNECTIONS_MAX, CREDIT, GRANT, SEND_BUFFER, WINDOW_MAX};
+use crate::limits::{CONNECTIONS_MAX, CREDIT, GRANT, RECEIVE_WINDOW_MAX, SEND_BUFFER};
 use crate::reason::Reason;
 use crate::wire::packet::Side;
 use crate::wire::plaintext::Calls;
@@ -318,12 +318,12 @@ impl Connections {
     /// The window that is due for a connection: as much as it had twice, while each of the connections that
     /// may come finds its own.
     fn due_window(&self, connection: &Connection) -> Option<u32> {
-        connection.due_window(WINDOW_MAX)?;
+        connection.due_window(RECEIVE_WINDOW_MAX)?;
         let others = self.promised() - connection.claim();
         let there_are = self.all.len() + self.ended.len();
         let may_come = CONNECTIONS_MAX.saturating_sub(there_are) as u32;
         let left = GRANT.saturating_sub(others + CREDIT * may_come);
-        connection.due_window(WINDOW_MAX.min(left / 2))
+        connection.due_window(RECEIVE_WINDOW_MAX.min(left / 2))
     }
 
     /// Writes RPCs that may be sent, as far as there is room.

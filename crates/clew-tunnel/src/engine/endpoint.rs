@@ -282,7 +282,7 @@ impl<T: Party> Endpoint<T> {
 
 /// How much of everything there is that others can make a program keep, for its operator and for tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
+pub struct Usage {
     /// Tunnels.
     pub tunnels: usize,
     /// TIDs in the table, and those that the tunnels have: they are the same, or it is a defect.
@@ -312,16 +312,16 @@ pub struct Load {
 
 impl<T: Party> Endpoint<T> {
     /// How much there is of what both sides have. Looks at each tunnel.
-    pub(super) fn common_load(&self) -> Load {
+    pub(super) fn common_load(&self) -> Usage {
         let common = self.shared.as_ref();
-        let mut load = Load {
+        let mut load = Usage {
             tunnels: self.tunnels.len(),
             tids: [self.tids.len(), 0],
             held: common.held.bytes(),
             ready: self.ready.len(),
             plain: self.plain.len(),
             events: common.events.len(),
-            ..Load::default()
+            ..Usage::default()
         };
         for tunnel in self.tunnels.iter() {
             let channel = tunnel.channel();

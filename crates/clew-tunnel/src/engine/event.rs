@@ -111,7 +111,7 @@ pub enum Event {
     },
     /// Server: there is a new ephemeral certificate, to be published.
     Record(Box<Record>),
-    /// Client: the server's first packet was opened.
+    /// Client: the server's first packet was decrypted.
     Opened(TunnelId),
     /// Client: the server took the connection.
     Accepted(ConnectionId),

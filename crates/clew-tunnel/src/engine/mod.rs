@@ -34,7 +34,7 @@ mod tunnel_keys;
 
 pub use channel::Now;
 pub use clew_wire::{Instant, WallTime};
-pub use endpoint::{Endpoint, Load};
+pub use endpoint::{Endpoint, Usage};
 pub use outgoing::{Outgoing, Run};
 
 use core::net::SocketAddr;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use super::trace;
+use super::trace::TracedPacket;
 use crate::boxes::{self, Stream};
 use crate::keys::Nonce;
 use crate::wire::packet::Header;
@@ -22,7 +22,7 @@ pub struct Outgoing {
     bytes: Vec<u8>,
     datagrams: Vec<Datagram>,
     unsealed: Vec<Unsealed>,
-    seen: Seen,
+    seen: Trace,
 }
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ struct Unsealed {
 }
 
 /// Packets of a batch whose headers are remembered, if that is asked for.
-type Seen = Option<Vec<trace::Seen>>;
+type Trace = Option<Vec<TracedPacket>>;
 
 /// Datagrams from one socket to one address, of one length but for the last, which may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Outgoing {
     }
 
     /// What is in the packets of this batch, if it is remembered.
-    pub fn seen(&self) -> &[trace::Seen] {
+    pub fn seen(&self) -> &[TracedPacket] {
         self.seen.as_deref().unwrap_or_default()
     }
 
@@ -133,7 +133,7 @@ impl Outgoing {
             stream: stream.clone(),
         });
         if let Some(seen) = &mut self.seen {
-            seen.push(trace::Seen {
+            seen.push(TracedPacket {
                 tid: header.tid,
                 nonce: header.nonce,
                 seq: numbers.0,

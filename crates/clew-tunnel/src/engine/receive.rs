@@ -6,8 +6,8 @@ use core::net::SocketAddr;
 use super::channel::{self, Now};
 use super::endpoint::Endpoint;
 use super::party::Party;
-use super::tids::Which;
-use super::trace::{Received, Seen};
+use super::tids::TidUse;
+use super::trace::{Received, TracedPacket};
 use crate::boxes::{self, TAG};
 use crate::reason::Reason;
 use crate::wire::packet::{Boxed, HEADER_BYTES};
@@ -20,15 +20,15 @@ pub(super) const GROUP: usize = 16;
 /// A packet of a tunnel that is to be decrypted.
 pub(super) struct Waiting<'a> {
     pub index: u32,
-    pub which: Which,
+    pub which: TidUse,
     pub source: SocketAddr,
     pub boxed: Boxed<'a>,
 }
 
 /// A packet of a tunnel that was decrypted.
 pub struct Decrypted<'a> {
-    pub(super) packet: Seen,
-    pub(super) which: Which,
+    pub(super) packet: TracedPacket,
+    pub(super) which: TidUse,
     pub(super) source: SocketAddr,
     pub(super) plaintext: Plaintext<'a>,
 }
@@ -93,7 +93,7 @@ impl<T: Party> Endpoint<T> {
         if plaintext.has_next_tid() {
             return self.count(Reason::Misplaced);
         }
-        let packet = Seen {
+        let packet = TracedPacket {
             tid,
             nonce,
             seq: plaintext.seq,

@@ -11,7 +11,7 @@ use crate::x25519::Public;
 
 /// Which packets of a tunnel have a TID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum TidUse {
     /// Those under the key that it sends under.
     Current,
     /// Those under the key before, which only receives.
@@ -21,9 +21,9 @@ pub enum Which {
 }
 
 /// The TIDs of one tunnel.
-pub(super) type TidList = [Option<(Tid, Which)>; 3];
+pub(super) type TidList = [Option<(Tid, TidUse)>; 3];
 
-/// One of some parts of a server, which are at the same address and have the same S'. Packets come to a shard
+/// One of some engines of a server, which are at the same address and have the same S'. Packets come to a shard
 /// by their TID; new tunnels are where they come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
@@ -48,7 +48,7 @@ impl Shard {
     }
 }
 
-/// What other parts have to know.
+/// What other shards have to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardMessage {
     /// A tunnel of this shard has this TID, whose packets come to another.
@@ -63,7 +63,7 @@ pub enum ShardMessage {
 #[derive(Debug)]
 pub(super) struct Tids {
     shard: Shard,
-    map: HashMap<Tid, (u32, Which), Hasher>,
+    map: HashMap<Tid, (u32, TidUse), Hasher>,
     messages: Vec<ShardMessage>,
 }
 
@@ -78,7 +78,7 @@ impl Tids {
     }
 
     /// The tunnel of a TID.
-    pub(super) fn get(&self, tid: Tid) -> Option<(u32, Which)> {
+    pub(super) fn get(&self, tid: Tid) -> Option<(u32, TidUse)> {
         self.map.get(&tid).copied()
     }
 
@@ -93,7 +93,7 @@ impl Tids {
     }
 
     /// It is this tunnel's.
-    fn insert(&mut self, tid: Tid, tunnel: u32, which: Which) {
+    fn insert(&mut self, tid: Tid, tunnel: u32, which: TidUse) {
         let before = self.map.insert(tid, (tunnel, which));
         if before.is_none() && !self.shard.is_home(tid) {
             self.messages.push(ShardMessage::Here(tid));
@@ -130,7 +130,7 @@ impl Tids {
         }
     }
 
-    /// What other parts have to know since the last time.
+    /// What other shards have to know since the last time.
     pub(super) fn messages(&mut self) -> Vec<ShardMessage> {
         core::mem::take(&mut self.messages)
     }

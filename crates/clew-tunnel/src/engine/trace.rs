@@ -9,7 +9,7 @@ use crate::wire::packet::Tid;
 
 /// A packet with a box, as only its two ends can see it; without what its RPCs say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct TracedPacket {
     /// TID.
     pub tid: Tid,
     /// Nonce.
@@ -30,7 +30,7 @@ pub struct Received {
     /// When.
     pub at: Instant,
     /// What.
-    pub packet: Seen,
+    pub packet: TracedPacket,
     /// How the tunnel was.
     pub status: Status,
 }

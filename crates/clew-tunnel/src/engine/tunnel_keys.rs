@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use clew_wire::Instant;
 
 use super::packet_keys::PacketKeys;
-use super::tids::Which;
+use super::tids::TidUse;
 use crate::limits::DRAIN;
 use crate::wire::packet::Tid;
 
@@ -44,29 +44,29 @@ impl TunnelKeys {
     }
 
     /// Their TIDs.
-    pub(super) fn tids(&self) -> [Option<(Tid, Which)>; 2] {
+    pub(super) fn tids(&self) -> [Option<(Tid, TidUse)>; 2] {
         let draining = self.draining.as_ref();
         [
-            Some((self.current.tid, Which::Current)),
-            draining.map(|draining| (draining.0.tid, Which::Draining)),
+            Some((self.current.tid, TidUse::Current)),
+            draining.map(|draining| (draining.0.tid, TidUse::Draining)),
         ]
     }
 
     /// The key for packets of such a TID, to be read.
-    pub(super) fn of(&self, which: Which) -> Option<&PacketKeys> {
+    pub(super) fn of(&self, which: TidUse) -> Option<&PacketKeys> {
         match which {
-            Which::Current => Some(&self.current),
-            Which::Draining => self.draining.as_ref().map(|draining| &draining.0),
-            Which::Initiation => None,
+            TidUse::Current => Some(&self.current),
+            TidUse::Draining => self.draining.as_ref().map(|draining| &draining.0),
+            TidUse::Initiation => None,
         }
     }
 
     /// The key for packets of such a TID.
-    pub(super) fn of_mut(&mut self, which: Which) -> Option<&mut PacketKeys> {
+    pub(super) fn of_mut(&mut self, which: TidUse) -> Option<&mut PacketKeys> {
         match which {
-            Which::Current => Some(&mut self.current),
-            Which::Draining => self.draining.as_mut().map(|draining| &mut draining.0),
-            Which::Initiation => None,
+            TidUse::Current => Some(&mut self.current),
+            TidUse::Draining => self.draining.as_mut().map(|draining| &mut draining.0),
+            TidUse::Initiation => None,
         }
     }
 }

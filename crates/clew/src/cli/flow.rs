@@ -172,7 +172,7 @@ pub enum DigestBytes {
 
 /// How a block's signature is spread over its packets.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Carrying {
+pub struct CarriageOptions {
     /// How a block's signature is spread over its packets
     #[arg(long, value_enum, default_value = "full")]
     pub carriage: CarriageName,
@@ -226,7 +226,7 @@ pub struct FlowSign {
     pub port: Option<u16>,
     /// How a block's signature is spread over its packets.
     #[command(flatten)]
-    pub carrying: Carrying,
+    pub carrying: CarriageOptions,
     /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -234,7 +234,7 @@ pub struct FlowSign {
 
 /// The flows that a receiver knows, and how it verifies them.
 #[derive(Args, Debug)]
-pub struct Known {
+pub struct KnownFlows {
     /// Public file of a flow (repeatable)
     #[arg(long, value_name = "NAME.flow", required = true)]
     pub flow: Vec<PathBuf>,
@@ -256,7 +256,7 @@ pub struct Known {
 pub struct FlowVerify {
     /// The flows that are known.
     #[command(flatten)]
-    pub known: Known,
+    pub known: KnownFlows,
     /// Signed capture or file, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
@@ -282,7 +282,7 @@ pub struct FlowVerify {
 pub struct FlowInspect {
     /// The flows that are known.
     #[command(flatten)]
-    pub known: Known,
+    pub known: KnownFlows,
     /// Signed capture, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
@@ -296,7 +296,7 @@ pub struct FlowInspect {
 pub struct FlowExtract {
     /// The flows that are known.
     #[command(flatten)]
-    pub known: Known,
+    pub known: KnownFlows,
     /// Signed capture or file, or - for standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
@@ -372,7 +372,7 @@ pub struct FlowRelay {
     pub ttl: u32,
     /// How a block's signature is spread over its packets.
     #[command(flatten)]
-    pub carrying: Carrying,
+    pub carrying: CarriageOptions,
     /// Which packets pass when verifying
     #[arg(long, value_enum, default_value = "balanced")]
     pub policy: Policy,

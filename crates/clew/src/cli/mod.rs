@@ -12,8 +12,9 @@ mod tunnel;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use flow::{
-    AlgorithmName, CarriageName, Carrying, DigestBytes, Flow, FlowCheck, FlowExtract, FlowInspect,
-    FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, Known, RuleName, Strength,
+    AlgorithmName, CarriageName, CarriageOptions, DigestBytes, Flow, FlowCheck, FlowExtract,
+    FlowInspect, FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, KnownFlows,
+    RuleName, Strength,
 };
 pub use group::{
     Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupWitness, Join, Revoke,

@@ -76,7 +76,7 @@ impl Evidence {
             for record in &batch {
                 let found = Self::of(record, &mut restorer);
                 if let Some(found) = found.filter(|evidence| evidence.is_of(request, group)) {
-                    let asked = request.asked;
+                    let asked = request.asked_packet;
                     return Ok(Some(Self { asked, ..found }));
                 }
             }
@@ -92,7 +92,7 @@ impl Evidence {
             ..
         } = self.summary;
         let about = (group.id().tag(), group.scheme(), request.epoch);
-        (tag, scheme, epoch) == about && self.packet().digest() == request.packet
+        (tag, scheme, epoch) == about && self.packet().digest() == request.signature_digest
     }
 
     /// Whether the signature covers that packet too.

@@ -10,8 +10,8 @@ use crate::cli::{Match as MatchArguments, Open};
 use crate::failure::{Failure, Status};
 use crate::secrets;
 use clew_evidence::{
-    CombineError, Combined, Found, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
-    Refused, Search, Share, Why, combine_match, combine_opening,
+    CombineError, Combined, FoundRow, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
+    Refused, Search, Share, ShareFault, combine_match, combine_opening,
 };
 use clew_group::curve::G1;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn find(
     opened: OpenedBase,
     q: Q,
     locator: &mut Option<Locator>,
-) -> Result<Option<Found>, Failure> {
+) -> Result<Option<FoundRow>, Failure> {
     let epoch = opened.request().epoch;
     let search = match q {
         Q::No => opened.search(),
@@ -165,7 +165,9 @@ fn failed(error: CombineError, register: &Register) -> Failure {
     let failure = Failure::new(&error);
     match error {
         CombineError::TooFew { refused, .. } | CombineError::Refused(refused)
-            if refused.iter().any(|one| one.why == Why::OtherRequest) =>
+            if refused
+                .iter()
+                .any(|one| one.why == ShareFault::OtherRequest) =>
         {
             failure
                 .hint("ask for new shares: each is valid for one packet, question and warrant only")
@@ -199,11 +201,11 @@ fn no_row(register: &Register) -> Failure {
 /// What helps a match along.
 pub fn match_hint(refused: &[Refused]) -> &'static str {
     let all = |why| refused.iter().all(|one| one.why == why);
-    if all(Why::Missing) {
+    if all(ShareFault::Missing) {
         "use --share for the share of each trustee that takes part"
-    } else if all(Why::OtherRequest) {
+    } else if all(ShareFault::OtherRequest) {
         "use the --match, --packet and --warrant of the previous step"
-    } else if refused.iter().any(|one| one.why == Why::OtherStep) {
+    } else if refused.iter().any(|one| one.why == ShareFault::OtherStep) {
         "use the outputs of the previous step, for clew match those of the third: clew help share"
     } else {
         "start again with --with, without the named trustees"

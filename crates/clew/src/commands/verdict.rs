@@ -2,7 +2,7 @@
 
 use super::coverage::Matter;
 use crate::clock;
-use clew_evidence::{Caveat, GroupFile, How, Judgement, Origin, short_epoch_id};
+use clew_evidence::{Caveat, GroupFile, Judgement, KeyOrigin, Origin, short_epoch_id};
 use clew_wire::Hex;
 use serde_json::{Value, json};
 
@@ -102,11 +102,11 @@ fn text(group: &GroupFile, matter: &Matter, warrant: Option<String>, judgement: 
     }
 }
 
-fn place(how: How) -> &'static str {
+fn place(how: KeyOrigin) -> &'static str {
     match how {
-        How::IssuerHost => "on the issuer's host",
-        How::OwnHost => "from its own host",
-        How::Attested => "from its own host, with an attested device key",
+        KeyOrigin::IssuerHost => "on the issuer's host",
+        KeyOrigin::OwnHost => "from its own host",
+        KeyOrigin::Attested => "from its own host, with an attested device key",
     }
 }
 

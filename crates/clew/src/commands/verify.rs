@@ -37,13 +37,13 @@ fn rules(arguments: &Verify) -> Rules {
         grace_ns: arguments.grace,
         ..Acceptance::capture()
     };
-    let (window_ns, time) = match arguments.max_age {
-        None => (capture.window_ns, TimeSource::Frame),
+    let (tolerance_ns, time) = match arguments.max_age {
+        None => (capture.tolerance_ns, TimeSource::Frame),
         Some(max_age) => (max_age, TimeSource::Now),
     };
     Rules {
         acceptance: Acceptance {
-            window_ns,
+            tolerance_ns,
             ..capture
         },
         time,

@@ -161,7 +161,7 @@ pub fn full_packet(mut from: impl Read, flows: &Flows, number: u64) -> Result<Ve
 
 fn receiver(flows: &Flows, max_age_ns: Option<u64>) -> Result<FlowReceiver, Failure> {
     let acceptance = Acceptance {
-        window: max_age_ns.map_or(Duration::MAX, Duration::from_nanos),
+        tolerance: max_age_ns.map_or(Duration::MAX, Duration::from_nanos),
         ..Acceptance::default()
     };
     flows.receiver(acceptance)

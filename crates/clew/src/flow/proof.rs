@@ -80,7 +80,7 @@ impl Proof {
 
     fn verify_signature(&self) -> Reason {
         let acceptance = Acceptance {
-            window: Duration::MAX,
+            tolerance: Duration::MAX,
             effort: Effort::default(),
             ..Acceptance::default()
         };

@@ -75,15 +75,15 @@ impl Sidecar {
         }
     }
 
-    /// Judges a packet. A manifest's time may be `window` from `now`.
-    fn judge(&mut self, packet: &[u8], now: Option<WallTime>, window: Duration) -> Reason {
+    /// Judges a packet. A manifest's time may be `tolerance` from `now`.
+    fn judge(&mut self, packet: &[u8], now: Option<WallTime>, tolerance: Duration) -> Reason {
         let mut reason = Reason::NoSignature;
         for flow in &self.flows {
             let Some(listed) = self.listed.get_mut(&digest(flow, packet)) else {
                 continue;
             };
             let signed = listed.signed;
-            let near = now.is_none_or(|now| (now - signed).max(signed - now) <= window);
+            let near = now.is_none_or(|now| (now - signed).max(signed - now) <= tolerance);
             reason = match listed.open.checked_sub(1) {
                 None => Reason::Duplicate,
                 Some(_) if !near => Reason::Stale,
@@ -172,7 +172,7 @@ pub fn verify_capture(
                     Freshness::AtCaptureTime => time(&record),
                     Freshness::MaxAge(_) => Some(freshness.now(&record)),
                 };
-                sidecar.judge(udp.payload(), now, freshness.window())
+                sidecar.judge(udp.payload(), now, freshness.tolerance())
             });
             verified.count(&record, reason);
             each(Judged { record, reason })?;

@@ -31,9 +31,9 @@ pub enum Freshness {
 
 impl Freshness {
     /// How far a timestamp may be from what it is compared with.
-    pub fn window(self) -> Duration {
+    pub fn tolerance(self) -> Duration {
         match self {
-            Self::AtCaptureTime => Acceptance::default().window,
+            Self::AtCaptureTime => Acceptance::default().tolerance,
             Self::MaxAge(nanos) => Duration::from_nanos(nanos),
         }
     }
@@ -43,9 +43,9 @@ impl Freshness {
     fn acceptance(self, first: &[Record]) -> Acceptance {
         let timeless = |record: &Record| datagram(record).is_some() && time(record).is_none();
         let usual = Acceptance::default();
-        let window = match self {
+        let tolerance = match self {
             Self::AtCaptureTime if first.iter().any(timeless) => Duration::MAX,
-            _ => self.window(),
+            _ => self.tolerance(),
         };
         // Nobody waits for an answer: all signatures are looked at.
         let effort = Effort {
@@ -53,7 +53,7 @@ impl Freshness {
             ..usual.effort
         };
         Acceptance {
-            window,
+            tolerance,
             effort,
             ..usual
         }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::{Target, UserId};
 use clew_tunnel::record::{Cert, Record};
-use clew_tunnel_udp::{Client, Connection, Error, First, State, Tunnel};
+use clew_tunnel_udp::{Client, Connection, Error, FirstPacket, State, Tunnel};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -232,7 +232,7 @@ impl Link {
         &mut self,
         service: &str,
         user: Option<UserId>,
-        first: impl FnOnce(&mut First, &Connection),
+        first: impl FnOnce(&mut FirstPacket, &Connection),
     ) -> Result<(Arc<Tunnel>, Connection), Failure> {
         // One that is silent may be of a server that has started anew, and knows it no more.
         let is_there =

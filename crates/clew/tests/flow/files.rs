@@ -1,12 +1,12 @@
 //! Files signed in packets.
 
-use crate::desk::{Desk, QUIC};
+use crate::folder::{Folder, QUIC};
 use std::fs;
 
 #[test]
 fn a_file_comes_back_whole_or_not_at_all() {
-    let desk = Desk::new(&[]);
-    desk.yes(&[
+    let folder = Folder::new(&[]);
+    folder.yes(&[
         "sign",
         "--key",
         "camera.key",
@@ -15,11 +15,11 @@ fn a_file_comes_back_whole_or_not_at_all() {
         "signed",
         "--file",
     ]);
-    let said = desk.yes(&["verify", "--flow", "camera.flow", "signed", "-w", "back"]);
+    let said = folder.yes(&["verify", "--flow", "camera.flow", "signed", "-w", "back"]);
     assert!(said.starts_with("valid: all "), "{said}");
-    assert!(fs::read(QUIC).unwrap() == fs::read(desk.path("back")).unwrap());
+    assert!(fs::read(QUIC).unwrap() == fs::read(folder.path("back")).unwrap());
 
-    let signed = fs::read(desk.path("signed")).unwrap();
+    let signed = fs::read(folder.path("signed")).unwrap();
     let mut changed = signed.clone();
     changed[2000] ^= 1;
     for (name, bytes, status) in [
@@ -28,13 +28,13 @@ fn a_file_comes_back_whole_or_not_at_all() {
         ("empty", &signed[..16], 2),
         ("other", b"something else entirely", 2),
     ] {
-        fs::write(desk.path(name), bytes).unwrap();
+        fs::write(folder.path(name), bytes).unwrap();
         let verify = ["verify", "--flow", "camera.flow", name, "-w", "out"];
-        assert_eq!(desk.status(&verify), status, "{name}");
-        assert!(!desk.path("out").exists(), "{name}");
+        assert_eq!(folder.status(&verify), status, "{name}");
+        assert!(!folder.path("out").exists(), "{name}");
     }
     assert_eq!(
-        desk.status(&["sign", "--key", "camera.key", "signed", "-w", "twice"]),
+        folder.status(&["sign", "--key", "camera.key", "signed", "-w", "twice"]),
         2
     );
 }

@@ -1,6 +1,6 @@
 //! Flows that eFFS signs, and how far they are verified.
 
-use crate::desk::{Desk, QUIC};
+use crate::folder::{Folder, QUIC};
 
 #[test]
 fn every_key_signs_and_verifies() {
@@ -11,7 +11,7 @@ fn every_key_signs_and_verifies() {
         "--alg effs-2048 --levels 2 --form paper",
         "--alg ed25519",
     ] {
-        let desk = Desk::new(&keygen.split_whitespace().collect::<Vec<_>>());
+        let folder = Folder::new(&keygen.split_whitespace().collect::<Vec<_>>());
         for carriage in ["full", "sparse", "coded"] {
             let sign = [
                 "sign",
@@ -21,8 +21,8 @@ fn every_key_signs_and_verifies() {
                 carriage,
                 "--force",
             ];
-            desk.yes(&[&sign[..], &[QUIC, "-w", "signed.pcap"]].concat());
-            let (status, _, summary) = desk.verify("signed.pcap", &[]);
+            folder.yes(&[&sign[..], &[QUIC, "-w", "signed.pcap"]].concat());
+            let (status, _, summary) = folder.verify("signed.pcap", &[]);
             assert_eq!(status, 0, "{keygen} {carriage} {summary}");
             assert_eq!(summary["valid"], summary["datagrams"]);
         }
@@ -32,32 +32,32 @@ fn every_key_signs_and_verifies() {
 /// Below 128 bits nothing is accepted, and what does not hold is refused all the same.
 #[test]
 fn low_levels_refuse_and_never_accept() {
-    let desk = Desk::new(&["--alg", "effs-2048", "--levels", "2"]);
-    desk.yes(&["sign", "--key", "camera.key", QUIC, "-w", "signed.pcap"]);
-    let (status, packets, summary) = desk.verify("signed.pcap", &["--assurance", "64"]);
+    let folder = Folder::new(&["--alg", "effs-2048", "--levels", "2"]);
+    folder.yes(&["sign", "--key", "camera.key", QUIC, "-w", "signed.pcap"]);
+    let (status, packets, summary) = folder.verify("signed.pcap", &["--assurance", "64"]);
     assert_eq!(status, 2);
     assert!(packets.iter().all(|packet| packet["reason"] == "weak"));
     assert_eq!(summary["undecided"], summary["datagrams"]);
     let bits = summary["assurance_bits"].as_object().unwrap();
     assert!(bits.values().all(|bits| *bits == 64));
     for assurance in ["65", "128", "256"] {
-        let (status, _, summary) = desk.verify("signed.pcap", &["--assurance", assurance]);
+        let (status, _, summary) = folder.verify("signed.pcap", &["--assurance", assurance]);
         assert_eq!((status, &summary["valid"]), (0, &summary["datagrams"]));
     }
-    let all = desk.run(&["verify", "--flow", "camera.flow", "signed.pcap"]);
+    let all = folder.run(&["verify", "--flow", "camera.flow", "signed.pcap"]);
     let said = String::from_utf8_lossy(&all.stderr);
     assert!(
         said.contains("effs-2048(64,2), verified to 128 of 128 bits"),
         "{said}"
     );
     // Of the last packet's signature: row 2 of 2, then what all levels cover.
-    let capture = std::fs::read(desk.path("signed.pcap")).unwrap();
+    let capture = std::fs::read(folder.path("signed.pcap")).unwrap();
     let spoil = |behind: usize, assurance: &str| {
         let mut spoiled = capture.clone();
         let at = spoiled.len() - behind;
         spoiled[at] ^= 1;
-        std::fs::write(desk.path("spoiled.pcap"), spoiled).unwrap();
-        let (_, packets, _) = desk.verify("spoiled.pcap", &["--assurance", assurance]);
+        std::fs::write(folder.path("spoiled.pcap"), spoiled).unwrap();
+        let (_, packets, _) = folder.verify("spoiled.pcap", &["--assurance", assurance]);
         packets.last().unwrap()["reason"]
             .as_str()
             .unwrap()
@@ -71,7 +71,7 @@ fn low_levels_refuse_and_never_accept() {
 
 #[test]
 fn keys_that_packets_do_not_carry_are_refused() {
-    let desk = Desk::new(&["--alg", "effs-2048"]);
+    let folder = Folder::new(&["--alg", "effs-2048"]);
     for (wrong, said) in [
         (
             "--alg effs-3072 --levels 4",
@@ -88,13 +88,13 @@ fn keys_that_packets_do_not_carry_are_refused() {
             &["keygen", "other"][..],
             &wrong.split_whitespace().collect::<Vec<_>>(),
         ];
-        let output = desk.run(&arguments.concat());
+        let output = folder.run(&arguments.concat());
         assert_eq!(output.status.code(), Some(2));
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(text.contains(said), "{text}");
-        assert!(!desk.path("other.key").exists());
+        assert!(!folder.path("other.key").exists());
     }
-    let rtp = desk.run(&[
+    let rtp = folder.run(&[
         "sign",
         "--key",
         "camera.key",

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod captures;
-mod desk;
 mod files;
+mod folder;
 mod levels;
 #[cfg(target_os = "linux")]
 mod line;

@@ -1,7 +1,7 @@
 //! Authenticated multicast over network namespaces: a sender, a bad line with an attacker on it, a
 //! receiver. Needs root; elsewhere it says that it was skipped.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::line::Line;
 use crate::namespaces::{Hosts, TO_LINE, TO_RECEIVER, TO_SENDER};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
@@ -119,7 +119,7 @@ fn a_stream_survives_a_bad_line_and_an_attacker() {
 }
 
 fn stream(hosts: &Hosts, seed: u64, carriage: &str) {
-    let desk = Desk::new(&[]);
+    let folder = Folder::new(&[]);
     let sink = hosts.within(RECEIVER, || bound("127.0.0.1:6000"));
     let application = hosts.within(SENDER, || bound("127.0.0.1:0"));
     let (ears, mouth) = hosts.within(LINE, || (ears(), mouth()));
@@ -133,8 +133,8 @@ fn stream(hosts: &Hosts, seed: u64, carriage: &str) {
         .collect();
     let verify: Vec<&str> = verify.split_whitespace().collect();
     let mut relays = [
-        desk.start(Some(hosts.sender()), &sign),
-        desk.start(Some(hosts.receiver()), &verify),
+        folder.start(Some(hosts.sender()), &sign),
+        folder.start(Some(hosts.receiver()), &verify),
     ];
     for (relay, word) in relays.iter_mut().zip(["signing", "verifying"]) {
         wait_for(relay, word);

@@ -1,6 +1,6 @@
 //! Proofs of one packet.
 
-use crate::desk::{Desk, QUIC};
+use crate::folder::{Folder, QUIC};
 use std::fs;
 
 /// The payload of the packet with that number in the capture that is signed here.
@@ -15,9 +15,9 @@ fn payload(number: usize) -> Vec<u8> {
 fn proofs_hold_alone_and_not_after_any_change() {
     for carriage in ["full", "sparse", "coded", "manifest"] {
         let beside = carriage == "manifest";
-        let desk = Desk::new(if beside { &[] } else { &["--salted"] });
+        let folder = Folder::new(if beside { &[] } else { &["--salted"] });
         let sign = ["sign", "--key", "camera.key", QUIC, "-w", "signed"];
-        desk.yes(&[&sign[..], &["--carriage", carriage]].concat());
+        folder.yes(&[&sign[..], &["--carriage", carriage]].concat());
         let extract: &[&str] = match beside {
             true => &[
                 "extract",
@@ -32,26 +32,26 @@ fn proofs_hold_alone_and_not_after_any_change() {
         let extract = [extract, &["--packet"]].concat();
         for number in [1, 7, 12] {
             let text = number.to_string();
-            desk.yes(&[&extract[..], &[&text, "-w", "proof", "--force"]].concat());
-            desk.yes(&["check", "proof", "-w", "content", "--force"]);
-            desk.yes(&["check", "proof", "--flow", "camera.flow"]);
-            let content = fs::read(desk.path("content")).unwrap();
+            folder.yes(&[&extract[..], &[&text, "-w", "proof", "--force"]].concat());
+            folder.yes(&["check", "proof", "-w", "content", "--force"]);
+            folder.yes(&["check", "proof", "--flow", "camera.flow"]);
+            let content = fs::read(folder.path("content")).unwrap();
             assert!(content == payload(number), "{carriage} {number}");
         }
-        let proof = fs::read(desk.path("proof")).unwrap();
+        let proof = fs::read(folder.path("proof")).unwrap();
         let step = proof.len() / 40 + 1;
         for at in (0..proof.len()).step_by(step) {
             let mut changed = proof.clone();
             changed[at] ^= 0x20;
-            fs::write(desk.path("changed"), &changed).unwrap();
-            let status = desk.status(&["check", "changed", "--flow", "camera.flow"]);
+            fs::write(folder.path("changed"), &changed).unwrap();
+            let status = folder.status(&["check", "changed", "--flow", "camera.flow"]);
             assert!(
                 status == 1 || status == 2,
                 "{carriage}, byte {at}: {status}"
             );
         }
         assert_eq!(
-            desk.status(&[&extract[..], &["1000", "-w", "x"]].concat()),
+            folder.status(&[&extract[..], &["1000", "-w", "x"]].concat()),
             2
         );
     }
@@ -59,8 +59,8 @@ fn proofs_hold_alone_and_not_after_any_change() {
 
 #[test]
 fn a_proof_of_another_flow_is_a_no() {
-    let desk = Desk::new(&[]);
-    desk.yes(&["sign", "--key", "camera.key", QUIC, "-w", "signed"]);
+    let folder = Folder::new(&[]);
+    folder.yes(&["sign", "--key", "camera.key", QUIC, "-w", "signed"]);
     let extract = [
         "extract",
         "--flow",
@@ -69,9 +69,12 @@ fn a_proof_of_another_flow_is_a_no() {
         "--packet",
         "2",
     ];
-    desk.yes(&[&extract[..], &["-w", "proof"]].concat());
-    desk.yes(&["keygen", "other"]);
-    assert_eq!(desk.status(&["check", "proof", "--flow", "other.flow"]), 1);
-    fs::write(desk.path("none"), b"nothing").unwrap();
-    assert_eq!(desk.status(&["check", "none"]), 2);
+    folder.yes(&[&extract[..], &["-w", "proof"]].concat());
+    folder.yes(&["keygen", "other"]);
+    assert_eq!(
+        folder.status(&["check", "proof", "--flow", "other.flow"]),
+        1
+    );
+    fs::write(folder.path("none"), b"nothing").unwrap();
+    assert_eq!(folder.status(&["check", "none"]), 2);
 }

@@ -1,6 +1,6 @@
 //! Two relays between two applications that know nothing of them, over the loopback interface.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn what_one_application_sends_another_gets() {
         } else {
             "effs-3072"
         };
-        let desk = Desk::new(&["--block", "32", "--alg", algorithm]);
+        let folder = Folder::new(&["--block", "32", "--alg", algorithm]);
         let (sink, [listen, between, beside, signer, verifier]) = (socket(), free_ports());
         let to = sink.local_addr().unwrap();
         let mut sign = format!(
@@ -66,7 +66,7 @@ fn what_one_application_sends_another_gets() {
         }
         let [sign, verify] =
             [&sign, &verify].map(|line| line.split_whitespace().collect::<Vec<_>>());
-        let mut relays = [desk.start(None, &sign), desk.start(None, &verify)];
+        let mut relays = [folder.start(None, &sign), folder.start(None, &verify)];
         for at in [signer, verifier] {
             assert!(metrics(at).contains("clew_flow_received_total 0"));
         }
@@ -104,7 +104,7 @@ fn what_one_application_sends_another_gets() {
 
 #[test]
 fn a_period_that_is_too_short_is_refused() {
-    let desk = Desk::new(&[]);
+    let folder = Folder::new(&[]);
     let [listen, to] = free_ports().map(|at| at.to_string());
     let relay = [
         "relay",
@@ -115,21 +115,24 @@ fn a_period_that_is_too_short_is_refused() {
         "--to",
         &to,
     ];
-    let output = desk.run(&[&relay[..], &["--period", "1us", "--duration", "1s"]].concat());
+    let output = folder.run(&[&relay[..], &["--period", "1us", "--duration", "1s"]].concat());
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("is too short"), "{said}");
-    assert_eq!(desk.status(&["relay", "--listen", &listen, "--to", &to]), 2);
+    assert_eq!(
+        folder.status(&["relay", "--listen", &listen, "--to", &to]),
+        2
+    );
 }
 
 #[test]
 fn a_relay_that_would_receive_what_it_sends_is_refused() {
-    let desk = Desk::new(&[]);
+    let folder = Folder::new(&[]);
     let [at] = free_ports();
     let (here, all) = (at.to_string(), format!("0.0.0.0:{}", at.port()));
     for listen in [&here, &all] {
         let relay = ["relay", "--flow", "camera.flow", "--listen", listen];
-        let output = desk.run(&[&relay[..], &["--to", &here, "--duration", "1s"]].concat());
+        let output = folder.run(&[&relay[..], &["--to", &here, "--duration", "1s"]].concat());
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("would receive what"), "{said}");
@@ -138,12 +141,12 @@ fn a_relay_that_would_receive_what_it_sends_is_refused() {
 
 #[test]
 fn a_relay_that_nobody_hears_ends_as_it_should() {
-    let desk = Desk::new(&[]);
+    let folder = Folder::new(&[]);
     let [listen, to] = free_ports();
     for role in ["--key camera.key", "--flow camera.flow"] {
         let line = format!("relay {role} --listen {listen} --to {to} --duration 1s");
         let arguments: Vec<_> = line.split_whitespace().collect();
-        let mut started = desk.start(None, &arguments);
+        let mut started = folder.start(None, &arguments);
         drop(started.stderr.take());
         assert_eq!(started.wait().unwrap().code(), Some(0), "{role}");
     }

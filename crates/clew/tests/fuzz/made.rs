@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use clew_evidence::{
-    Change, CheckedGroup, Found, GroupId, LineValue, Locator, OpenedBase, Packet, Question,
+    Change, CheckedGroup, FoundRow, GroupId, LineValue, Locator, OpenedBase, Packet, Question,
     RegisterFileHeader, RegisterLine, Request, Row, Share, armor, base_hash, combine_match,
     combine_opening,
 };
@@ -15,7 +15,7 @@ use clew_group::{PublicKey, Scheme};
 use clew_keys::join::Joining;
 use clew_keys::witness_file::Need;
 use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
-use clew_manager::{Machine, NewGroup, Opening, Store, When};
+use clew_manager::{EpochStart, Machine, NewGroup, Opening, Store};
 use clew_trustee::Responder;
 use clew_trustee::rules::{Candidate, Case};
 use rand_chacha::ChaCha20Rng;
@@ -150,10 +150,10 @@ impl Made {
     }
 
     /// The machine's row with its x.
-    fn found(&self) -> Found {
+    fn found(&self) -> FoundRow {
         let is_xr = self.store.group().scheme() == Scheme::Xr;
         let x = is_xr.then(|| self.machine().x(&self.issuer));
-        Found { row: self.row(), x }
+        FoundRow { row: self.row(), x }
     }
 
     /// What the machine signs with in epoch 0.
@@ -175,7 +175,7 @@ impl Made {
             points,
             epochs: vec![0],
         };
-        let (Found { row, x }, base) = (self.found(), self.base().to_bytes());
+        let (FoundRow { row, x }, base) = (self.found(), self.base().to_bytes());
         let value = match points {
             true => LineValue::Point(base),
             false => LineValue::Hash(base_hash(&base)),
@@ -297,7 +297,7 @@ impl Made {
 
     fn revoke(&mut self, name: &str, rebase: bool) {
         let made = NOW + 1 + u64::from(self.store.group().newest_epoch());
-        let (when, names) = (When::now(made), [name.parse().unwrap()]);
+        let (when, names) = (EpochStart::now(made), [name.parse().unwrap()]);
         let revoked = self
             .store
             .revoke(&self.issuer, &names, rebase, when, &mut |_, _| true);

@@ -41,6 +41,7 @@ fn pages() -> Vec<(String, String)> {
     let root = PRODUCT.workspace_root.as_std_path();
     let mut paths = Vec::new();
     walk(root, &mut paths);
+    paths.retain(|path| path.extension().is_some_and(|e| e == "md"));
     assert!(paths.len() > 30, "the pages are where they are looked for");
     let page = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("a page is text");
@@ -56,7 +57,7 @@ fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() && !ELSEWHERE.contains(&name.as_ref()) {
             walk(&path, out);
-        } else if name.ends_with(".md") {
+        } else if path.is_file() {
             out.push(path);
         }
     }
@@ -314,6 +315,21 @@ fn segments(name: &str) -> Vec<String> {
         was_small = c.is_lowercase();
     }
     out
+}
+
+#[test]
+fn paths_use_the_words_of_the_glossary() {
+    let (root, words) = (PRODUCT.workspace_root.as_std_path(), given_up());
+    let mut paths = Vec::new();
+    walk(root, &mut paths);
+    let of_path = |path: &PathBuf| {
+        let path = path.strip_prefix(root).expect("it is below the root");
+        let path = path.to_string_lossy();
+        let mut parts = path.split(|c: char| !c.is_alphanumeric());
+        let bad = parts.find(|part| words.contains(*part))?;
+        Some(format!("{path}: the glossary gave up {bad:?}"))
+    };
+    nothing(paths.iter().filter_map(of_path).collect());
 }
 
 #[test]

@@ -34,8 +34,8 @@ const HOMES: [(&str, &str, &str); 1] = [(
 
 /// Files of other packages than the `no_std` ones that decide by their arguments alone.
 const PURE: [&str; 1] = ["crates/clew-trustee/src/rules.rs"];
-/// Modules of `std` by which the world comes in.
-const WORLD: [&str; 8] = ["env", "fs", "io", "net", "os", "process", "thread", "time"];
+/// Modules of `std` by which a program sees its system.
+const SYSTEM: [&str; 8] = ["env", "fs", "io", "net", "os", "process", "thread", "time"];
 
 const FILE_LINES_MAX: usize = 450;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -227,9 +227,10 @@ fn words_stay_in_their_files() {
     for file in PURE {
         let pure = sources.iter().find(|source| source.path == file).unwrap();
         let imports = pure.code.iter().filter(|(_, line)| has_word(line, "std"));
-        let worldly = imports.filter(|(_, line)| WORLD.iter().any(|w| has_word(line, w)));
-        broken
-            .extend(worldly.map(|(n, line)| format!("{file}:{n}: {line}: pass it as an argument")));
+        let of_system = imports.filter(|(_, line)| SYSTEM.iter().any(|w| has_word(line, w)));
+        broken.extend(
+            of_system.map(|(n, line)| format!("{file}:{n}: {line}: pass it as an argument")),
+        );
     }
     nothing(broken);
 }

@@ -1,7 +1,7 @@
 //! Coded carriage on captures: loss, disorder, changes, room, pipes.
 
 use crate::captures::{CAPTURES, without_snaplen};
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::modes::{ETHERNET, Way, file, late, packets, send};
 use clew_packet::{Block, Carriage, FOOT_BYTES, Frame, HEAD_BYTES, LinkType, SignedPacket, read};
 use clew_tree::carriage::{Code, ShareTree, TagSize, Tags};
@@ -15,16 +15,16 @@ use std::path::Path;
 const CODED: [&str; 2] = ["--carriage", "coded"];
 
 /// One flow of TCP after another, 400 packets in all: blocks of many sizes.
-fn signed(desk: &Desk, more: &[&str]) -> Vec<clew_capture::Record> {
+fn signed(folder: &Folder, more: &[&str]) -> Vec<clew_capture::Record> {
     let ssh = fs::read(Path::new(CAPTURES).join("zeek--ssh-ssh.pcap")).unwrap();
     let records = packets(&ssh).into_iter().skip(1000).take(400);
     let records: Vec<_> = records.collect();
     let times = records
         .iter()
         .map(|record| (record.packet().unwrap().time_ns.unwrap(), record.data()));
-    fs::write(desk.path("in"), file(ETHERNET, times)).unwrap();
-    assert_eq!(desk.sign(&[&CODED[..], more].concat()), 0);
-    packets(&fs::read(desk.path("signed")).unwrap())
+    fs::write(folder.path("in"), file(ETHERNET, times)).unwrap();
+    assert_eq!(folder.sign(&[&CODED[..], more].concat()), 0);
+    packets(&fs::read(folder.path("signed")).unwrap())
 }
 
 fn looked_at<T>(frame: &[u8], look: impl FnOnce(&SignedPacket<'_>) -> T) -> Option<T> {
@@ -69,8 +69,8 @@ fn said(verdict: &Value) -> (&str, &str) {
 /// was changed is valid only if the packet itself is what was signed, with another share.
 #[test]
 fn blocks_are_decided_by_what_came_of_them() {
-    let desk = Desk::new();
-    let signed = signed(&desk, &[]);
+    let folder = Folder::new();
+    let signed = signed(&folder, &[]);
     for (seed, lost) in [(1, 0), (2, 3), (3, 2)] {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let left = signed.iter().enumerate();
@@ -78,8 +78,8 @@ fn blocks_are_decided_by_what_came_of_them() {
         let left: Vec<_> = left.map(|(_, record)| record.clone()).collect();
         let sent = send(&left, &mut rng);
         let frames = sent.iter().map(|(_, time, frame)| (*time, &frame[..]));
-        fs::write(desk.path("sent"), file(ETHERNET, frames)).unwrap();
-        let (_, verdicts, _) = desk.verify("sent");
+        fs::write(folder.path("sent"), file(ETHERNET, frames)).unwrap();
+        let (_, verdicts, _) = folder.verify("sent");
         let (decided, late) = (decided(&sent), late(&sent));
         let mut undecided = 0;
         for (i, ((way, _, frame), verdict)) in sent.iter().zip(&verdicts).enumerate() {
@@ -107,12 +107,12 @@ fn blocks_are_decided_by_what_came_of_them() {
 /// One thread or many, a file or a pipe: the same verdicts in the same order.
 #[test]
 fn verdicts_do_not_depend_on_threads_or_pipes() {
-    let desk = Desk::new();
-    let signed = signed(&desk, &[]);
+    let folder = Folder::new();
+    let signed = signed(&folder, &[]);
     let sent = send(&signed[..150], &mut ChaCha20Rng::seed_from_u64(4));
     let some = sent.iter().enumerate().filter(|(i, _)| i % 5 < 3);
     let frames = some.map(|(_, (_, time, frame))| (*time, &frame[..]));
-    fs::write(desk.path("sent"), file(ETHERNET, frames)).unwrap();
+    fs::write(folder.path("sent"), file(ETHERNET, frames)).unwrap();
     let verify = |threads: &str, name: &str, input: Option<File>| {
         let arguments = [
             "verify",
@@ -121,7 +121,7 @@ fn verdicts_do_not_depend_on_threads_or_pipes() {
             "--json",
             name,
         ];
-        let mut command = desk.command(&arguments);
+        let mut command = folder.command(&arguments);
         command.env("RAYON_NUM_THREADS", threads);
         input.map(|file| command.stdin(file));
         String::from_utf8(command.output().unwrap().stdout).unwrap()
@@ -129,7 +129,7 @@ fn verdicts_do_not_depend_on_threads_or_pipes() {
     let one = verify("1", "sent", None);
     assert!(one.contains("too-few-shares") && one.contains("\"ok\""));
     assert!(verify("7", "sent", None) == one);
-    let pipe = File::open(desk.path("sent")).unwrap();
+    let pipe = File::open(folder.path("sent")).unwrap();
     assert!(verify("3", "-", Some(pipe)) == one);
 }
 
@@ -137,10 +137,10 @@ fn verdicts_do_not_depend_on_threads_or_pipes() {
 /// others, up to all of the signature: no datagram is longer than it may be.
 #[test]
 fn no_packet_is_longer_than_the_mtu() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let mut carriages = HashSet::new();
     for mtu in [300, 320, 400, 1500] {
-        let signed = signed(&desk, &["--mtu", &mtu.to_string()]);
+        let signed = signed(&folder, &["--mtu", &mtu.to_string()]);
         for record in &signed {
             let frame = record.data();
             let carriage = looked_at(frame, |packet| packet.trailer().carriage);
@@ -149,14 +149,14 @@ fn no_packet_is_longer_than_the_mtu() {
             let length = u16::from_be_bytes([frame[16], frame[17]]);
             assert!(length <= mtu, "{length} of {mtu}");
         }
-        let (_, _, summary) = desk.verify("signed");
+        let (_, _, summary) = folder.verify("signed");
         assert_eq!(
             (&summary["invalid"], &summary["undecided"]),
             (&0.into(), &0.into())
         );
         assert!(summary["valid"].as_u64().unwrap() > 50);
-        desk.yes(&["strip", "signed", "-w", "restored", "--force"]);
-        let read = |name| without_snaplen(fs::read(desk.path(name)).unwrap());
+        folder.yes(&["strip", "signed", "-w", "restored", "--force"]);
+        let read = |name| without_snaplen(fs::read(folder.path(name)).unwrap());
         assert!(read("in") == read("restored"), "{mtu}");
     }
     assert_eq!(carriages.len(), 2, "blocks in both carriages");
@@ -189,30 +189,30 @@ fn forged(block: &[Vec<u8>]) -> Vec<Vec<u8>> {
 /// Somebody copies a block and gives the copies a signature of their own.
 #[test]
 fn forged_shares_are_refused_and_the_packet_still_comes_out() {
-    let desk = Desk::new();
-    signed(&desk, &[]);
-    let one = packets(&fs::read(desk.path("in")).unwrap()).remove(0);
+    let folder = Folder::new();
+    signed(&folder, &[]);
+    let one = packets(&fs::read(folder.path("in")).unwrap()).remove(0);
     let times = |count: usize| (0..count as u64).map(|i| 1_700_000_000_000_000_000 + i);
     let twelve = times(12).map(|time| (time, one.data()));
-    fs::write(desk.path("in"), file(ETHERNET, twelve)).unwrap();
-    assert_eq!(desk.sign(&CODED), 0);
-    let honest = packets(&fs::read(desk.path("signed")).unwrap());
+    fs::write(folder.path("in"), file(ETHERNET, twelve)).unwrap();
+    assert_eq!(folder.sign(&CODED), 0);
+    let honest = packets(&fs::read(folder.path("signed")).unwrap());
     let honest: Vec<Vec<u8>> = honest.iter().map(|r| r.data().to_vec()).collect();
     let forged = forged(&honest);
     let write = |name: &str, frames: &[Vec<u8>]| {
         let frames = times(frames.len()).zip(frames.iter().map(Vec::as_slice));
-        fs::write(desk.path(name), file(ETHERNET, frames)).unwrap();
+        fs::write(folder.path(name), file(ETHERNET, frames)).unwrap();
     };
     write("both", &[&forged[..], &honest].concat());
     write("forged", &forged);
-    let (status, verdicts, _) = desk.verify("both");
+    let (status, verdicts, _) = folder.verify("both");
     assert_eq!(status, 1);
     let words: Vec<_> = verdicts.iter().map(said).collect();
     assert_eq!(words[..12], [("invalid", "bad-signature"); 12]);
     assert_eq!(words[12..], [("valid", "ok"); 12]);
     let extract = |from: &str, packet: &str| {
         let group = ["extract", "--group", "acme/public/group.clew"];
-        desk.status(
+        folder.status(
             &[
                 &group[..],
                 &[from, "--packet", packet, "-w", "out", "--force"],
@@ -223,7 +223,7 @@ fn forged_shares_are_refused_and_the_packet_still_comes_out() {
     // The first is a forged copy of the thirteenth: in full form they are the same.
     for packet in ["1", "13"] {
         assert_eq!(extract("both", packet), 0);
-        let (status, _, summary) = desk.verify("out");
+        let (status, _, summary) = folder.verify("out");
         assert_eq!((status, &summary["valid"]), (0, &1.into()));
     }
     assert_eq!(extract("forged", "1"), 1);

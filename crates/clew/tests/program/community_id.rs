@@ -1,4 +1,4 @@
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::log::Log;
 use crate::modes::file;
 use crate::records::{events, text, told};
@@ -20,17 +20,17 @@ fn community_ids_are_those_of_the_published_baseline() {
 
 #[test]
 fn every_format_has_the_community_ids_of_the_baseline() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let packets: Vec<Vec<u8>> = baseline().iter().map(|(flow, _)| packet(flow)).collect();
     let capture = file(RAW_IP, packets.iter().map(|packet| (0, packet.as_slice())));
-    fs::write(desk.path("signed"), capture).unwrap();
+    fs::write(folder.path("signed"), capture).unwrap();
     let expected: Vec<Value> = baseline().into_iter().map(|(_, id)| id.into()).collect();
     let ids = |lines: Vec<Value>| lines.into_iter().map(|line| line["community_id"].clone());
-    let (_, lines, _) = desk.verify("signed");
+    let (_, lines, _) = folder.verify("signed");
     assert_eq!(ids(lines).collect::<Vec<_>>(), expected);
-    let eve = events(&text(told(&desk, "eve")));
+    let eve = events(&text(told(&folder, "eve")));
     assert_eq!(ids(eve).take(expected.len()).collect::<Vec<_>>(), expected);
-    let log = Log::parse(&text(told(&desk, "tsv")));
+    let log = Log::parse(&text(told(&folder, "tsv")));
     let log = log
         .rows
         .iter()

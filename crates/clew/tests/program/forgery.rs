@@ -15,7 +15,7 @@ mod textbook;
 mod xr_textbook;
 
 use crate::captures::CAPTURES;
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::modes::{ETHERNET, file, packets};
 use clew_evidence::{CheckedGroup, GroupFile};
 use clew_group::curve::{G1, Scalar};
@@ -78,8 +78,8 @@ struct Public {
 }
 
 impl Public {
-    fn of(desk: &Desk, witnesses: &BTreeSet<Vec<u8>>) -> Self {
-        let group = GroupFile::from_bytes(&fs::read(desk.path(GROUP)).unwrap()).unwrap();
+    fn of(folder: &Folder, witnesses: &BTreeSet<Vec<u8>>) -> Self {
+        let group = GroupFile::from_bytes(&fs::read(folder.path(GROUP)).unwrap()).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         Self {
             group: group.check_epochs(&mut rng).unwrap(),
@@ -208,7 +208,7 @@ fn original() -> Vec<u8> {
 
 /// A group's history: its public files, what an honest machine sent in each epoch, and its keys.
 struct History {
-    desk: Desk,
+    folder: Folder,
     public: Public,
     honest: Vec<Sent>,
     keys: Vec<MemberKeyFile>,
@@ -217,9 +217,9 @@ struct History {
 impl History {
     /// Ended epochs, one of them by a rebase, the present one, and an announced one.
     fn new(scheme: &str) -> Self {
-        let desk = Desk::with(scheme);
+        let folder = Folder::with(scheme);
         for name in ["a", "b", "c", "d"] {
-            desk.yes(&["enrol", "acme", name, "-o", &format!("{name}.key")]);
+            folder.yes(&["enrol", "acme", name, "-o", &format!("{name}.key")]);
         }
         let (mut honest, mut keys, mut witnesses) = (vec![], vec![], BTreeSet::new());
         let in_a_week = crate::epochs::in_days(7);
@@ -229,16 +229,16 @@ impl History {
             &["c"],
             &["d", "--at", &in_a_week],
         ] {
-            honest.extend(sent(&desk, &mut keys));
-            desk.yes(&[&["revoke", "acme"], revoked].concat());
-            published(&desk, &mut witnesses);
+            honest.extend(sent(&folder, &mut keys));
+            folder.yes(&[&["revoke", "acme"], revoked].concat());
+            published(&folder, &mut witnesses);
             let update = ["update", "--key", "web-1.key", "--group", GROUP];
-            desk.yes(&[&update[..], &["--witness", WITNESSES]].concat());
+            folder.yes(&[&update[..], &["--witness", WITNESSES]].concat());
         }
-        honest.extend(sent(&desk, &mut keys));
+        honest.extend(sent(&folder, &mut keys));
         Self {
-            public: Public::of(&desk, &witnesses),
-            desk,
+            public: Public::of(&folder, &witnesses),
+            folder,
             honest,
             keys,
         }
@@ -276,8 +276,8 @@ impl History {
 }
 
 /// The lists of witnesses that are published now.
-fn published(desk: &Desk, witnesses: &mut BTreeSet<Vec<u8>>) {
-    let Ok(epochs) = fs::read_dir(desk.path(WITNESSES)) else {
+fn published(folder: &Folder, witnesses: &mut BTreeSet<Vec<u8>>) {
+    let Ok(epochs) = fs::read_dir(folder.path(WITNESSES)) else {
         return;
     };
     for epoch in epochs {
@@ -290,15 +290,15 @@ fn published(desk: &Desk, witnesses: &mut BTreeSet<Vec<u8>>) {
 }
 
 /// What the program signs with the honest key in the newest epoch.
-fn sent(desk: &Desk, keys: &mut Vec<MemberKeyFile>) -> Vec<Sent> {
-    let public = Public::of(desk, &BTreeSet::new());
+fn sent(folder: &Folder, keys: &mut Vec<MemberKeyFile>) -> Vec<Sent> {
+    let public = Public::of(folder, &BTreeSet::new());
     let time = public.start(public.group.newest_epoch());
     let unsigned = std::iter::once((time, &public.frame[..]));
-    fs::write(desk.path("in"), file(ETHERNET, unsigned)).unwrap();
-    assert_eq!(desk.sign(&["--mode", "each"]), 0);
-    let key = fs::read_to_string(desk.path("web-1.key")).unwrap();
+    fs::write(folder.path("in"), file(ETHERNET, unsigned)).unwrap();
+    assert_eq!(folder.sign(&["--mode", "each"]), 0);
+    let key = fs::read_to_string(folder.path("web-1.key")).unwrap();
     keys.push(MemberKeyFile::decode(&key).unwrap());
-    let signed = packets(&fs::read(desk.path("signed")).unwrap());
+    let signed = packets(&fs::read(folder.path("signed")).unwrap());
     let sent = signed.iter().map(|record| {
         let time = record.packet().unwrap().time_ns;
         (time.unwrap(), record.data().to_vec())
@@ -334,8 +334,8 @@ fn forge(scheme: &str) {
         all.insert(n * every, (true, sent));
     }
     let capture = all.iter().map(|(_, (time, frame))| (*time, &frame[..]));
-    fs::write(history.desk.path("all"), file(ETHERNET, capture)).unwrap();
-    let (status, verdicts, summary) = history.desk.verify("all");
+    fs::write(history.folder.path("all"), file(ETHERNET, capture)).unwrap();
+    let (status, verdicts, summary) = history.folder.verify("all");
     assert_eq!((status, verdicts.len()), (1, all.len()), "{summary}");
     for ((is_honest, _), packet) in all.iter().zip(&verdicts) {
         let expected = if *is_honest { "ok" } else { "bad-signature" };

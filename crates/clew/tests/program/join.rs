@@ -1,13 +1,13 @@
 //! A device joins from its own host: the five files, each command repeated, and what is refused.
 
-use super::Desk;
+use super::Folder;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 const GROUP: [&str; 2] = ["--group", "acme/public/group.clew"];
 
-impl Desk {
+impl Folder {
     fn invite(&self, machine: &str, to: &str) {
         self.yes(&["enrol", "acme", machine, "--invite", "-o", to]);
     }
@@ -29,35 +29,41 @@ fn join<'a>(file: &'a str, state: &'a str, to: &'a str) -> Vec<&'a str> {
 
 #[test]
 fn five_files_make_a_key_and_each_command_can_be_repeated() {
-    let desk = Desk::new();
-    desk.invite("far", "invitation");
+    let folder = Folder::new();
+    folder.invite("far", "invitation");
     for _ in 0..2 {
-        desk.round("invitation", "state", "request");
-        desk.answer("request", "offer");
-        desk.round("offer", "state", "acceptance");
-        desk.answer("acceptance", "credential");
+        folder.round("invitation", "state", "request");
+        folder.answer("request", "offer");
+        folder.round("offer", "state", "acceptance");
+        folder.answer("acceptance", "credential");
     }
-    let mode = |name| fs::metadata(desk.path(name)).unwrap().permissions().mode() & 0o777;
+    let mode = |name| {
+        fs::metadata(folder.path(name))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
+    };
     assert_eq!(mode("state"), 0o600);
-    let state = fs::read(desk.path("state")).unwrap();
-    let told = desk.round("credential", "state", "far.key");
+    let state = fs::read(folder.path("state")).unwrap();
+    let told = folder.round("credential", "state", "far.key");
     assert!(told.starts_with("far joined, row 1: far.key\n"), "{told}");
     assert_eq!(mode("far.key"), 0o600);
     assert!(
-        !desk.path("state").exists(),
+        !folder.path("state").exists(),
         "removed once the key is on disk"
     );
     // As after a crash between the key and the removal of the state.
-    let key = fs::read(desk.path("far.key")).unwrap();
-    fs::write(desk.path("state"), state).unwrap();
-    desk.round("credential", "state", "far.key");
-    assert_eq!(fs::read(desk.path("far.key")).unwrap(), key);
-    let (status, said) = desk.no(&join("credential", "state", "far.key"));
+    let key = fs::read(folder.path("far.key")).unwrap();
+    fs::write(folder.path("state"), state).unwrap();
+    folder.round("credential", "state", "far.key");
+    assert_eq!(fs::read(folder.path("far.key")).unwrap(), key);
+    let (status, said) = folder.no(&join("credential", "state", "far.key"));
     assert!(
         status == 2 && said.contains("state: does not exist"),
         "{said}"
     );
-    let list = desk.yes(&["group", "list", "acme"]);
+    let list = folder.yes(&["group", "list", "acme"]);
     assert!(
         list.contains("own-host") && list.contains("SHA256:"),
         "{list}"
@@ -67,31 +73,31 @@ fn five_files_make_a_key_and_each_command_can_be_repeated() {
 
 #[test]
 fn a_key_is_never_overwritten_and_the_state_stays_until_there_is_one() {
-    let desk = Desk::new();
-    desk.invite("far", "invitation");
-    desk.round("invitation", "state", "request");
-    desk.answer("request", "offer");
-    desk.round("offer", "state", "acceptance");
-    desk.answer("acceptance", "credential");
-    let other = fs::read(desk.path("web-1.key")).unwrap();
-    let (status, said) = desk.no(&join("credential", "state", "web-1.key"));
+    let folder = Folder::new();
+    folder.invite("far", "invitation");
+    folder.round("invitation", "state", "request");
+    folder.answer("request", "offer");
+    folder.round("offer", "state", "acceptance");
+    folder.answer("acceptance", "credential");
+    let other = fs::read(folder.path("web-1.key")).unwrap();
+    let (status, said) = folder.no(&join("credential", "state", "web-1.key"));
     assert!(
         status == 2 && said.contains("web-1.key: already exists"),
         "{said}"
     );
-    assert_eq!(fs::read(desk.path("web-1.key")).unwrap(), other);
-    assert!(desk.path("state").exists());
-    desk.round("credential", "state", "far.key");
+    assert_eq!(fs::read(folder.path("web-1.key")).unwrap(), other);
+    assert!(folder.path("state").exists());
+    folder.round("credential", "state", "far.key");
 }
 
 #[test]
 fn files_in_the_wrong_hands_are_refused_with_a_hint() {
-    let desk = Desk::new();
-    desk.invite("one", "one.invitation");
-    desk.invite("two", "two.invitation");
-    desk.round("one.invitation", "one.state", "one.request");
+    let folder = Folder::new();
+    folder.invite("one", "one.invitation");
+    folder.invite("two", "two.invitation");
+    folder.round("one.invitation", "one.state", "one.request");
     let refused = |arguments: &[&str], reason: &str| {
-        let (status, said) = desk.no(arguments);
+        let (status, said) = folder.no(arguments);
         assert!(
             status == 2 && said.contains(reason),
             "{arguments:?}: {said}"
@@ -111,13 +117,13 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
         &answer("one.invitation"),
         "not a device's request or acceptance",
     );
-    desk.answer("one.request", "one.offer");
-    desk.round("two.invitation", "two.state", "two.request");
+    folder.answer("one.request", "one.offer");
+    folder.round("two.invitation", "two.state", "two.request");
     refused(
         &join("one.offer", "two.state", "x"),
         "belongs to another join",
     );
-    desk.yes(&["group", "create", "other", "--name", "other"]);
+    folder.yes(&["group", "create", "other", "--name", "other"]);
     refused(
         &["enrol", "other", "--answer", "one.request", "-o", "x"],
         "this group did not send the invitation, or withdrew it",
@@ -129,7 +135,7 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
         "invitation belongs to group",
     );
     // Somebody answers the invitation again, from another device.
-    desk.round("one.invitation", "thief.state", "thief.request");
+    folder.round("one.invitation", "thief.state", "thief.request");
     refused(
         &answer("thief.request"),
         "another request already answered this invitation",
@@ -138,10 +144,10 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
         &join("one.offer", "thief.state", "x"),
         "the offer does not match this state's request",
     );
-    let list = desk.yes(&["group", "list", "acme"]);
+    let list = folder.yes(&["group", "list", "acme"]);
     assert!(list.contains("\none: invited at "), "{list}");
     assert!(list.contains("\ntwo: invited at "), "{list}");
-    desk.yes(&["enrol", "acme", "two", "--withdraw"]);
+    folder.yes(&["enrol", "acme", "two", "--withdraw"]);
     refused(
         &answer("two.request"),
         "this group did not send the invitation, or withdrew it",
@@ -150,7 +156,7 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
         &["enrol", "acme", "two", "--withdraw"],
         "machine two does not have an open invitation",
     );
-    assert!(!desk.path("x").exists());
+    assert!(!folder.path("x").exists());
     refused(
         &["enrol", "acme", "one", "--answer", "one.request", "-o", "x"],
         "cannot be used with",
@@ -162,10 +168,10 @@ fn files_in_the_wrong_hands_are_refused_with_a_hint() {
 /// same request.
 #[test]
 fn runs_at_one_time_make_one_request() {
-    let desk = Desk::new();
-    desk.invite("far", "invitation");
+    let folder = Folder::new();
+    folder.invite("far", "invitation");
     let run = || {
-        let mut command = desk.command(&join("invitation", "state", "request"));
+        let mut command = folder.command(&join("invitation", "state", "request"));
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().unwrap()
     };
@@ -181,24 +187,25 @@ fn runs_at_one_time_make_one_request() {
             "{said}"
         );
     }
-    desk.round("invitation", "state", "request");
-    desk.answer("request", "offer");
+    folder.round("invitation", "state", "request");
+    folder.answer("request", "offer");
 }
 
 #[test]
 fn an_invitation_is_a_file_and_a_second_one_is_warned_of() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     for more in [&["--invite"][..], &[]] {
         let to_standard_output = [&["enrol", "acme", "far", "-o", "-"], more].concat();
-        let (status, said) = desk.no(&to_standard_output);
+        let (status, said) = folder.no(&to_standard_output);
         assert!(
             status == 2 && said.contains("cannot go to standard output"),
             "{said}"
         );
     }
-    assert!(!desk.path("-").exists());
+    assert!(!folder.path("-").exists());
     let invite = |to| {
-        desk.clew(&["enrol", "acme", "far", "--invite", "-o", to])
+        folder
+            .clew(&["enrol", "acme", "far", "--invite", "-o", to])
             .stderr
     };
     assert_eq!(invite("one"), b"");
@@ -212,21 +219,21 @@ fn an_invitation_is_a_file_and_a_second_one_is_warned_of() {
 /// What is encrypted when the join begins stays encrypted, the key too.
 #[test]
 fn a_sealed_join_ends_in_a_sealed_key() {
-    let desk = Desk::new();
-    fs::write(desk.path("secret"), [7; 32]).unwrap();
-    desk.invite("far", "invitation");
+    let folder = Folder::new();
+    fs::write(folder.path("secret"), [7; 32]).unwrap();
+    folder.invite("far", "invitation");
     let seal = ["--encrypt-with", "secret"];
     let unlock = ["--unlock-with", "secret"];
-    desk.yes(&[&join("invitation", "state", "request")[..], &seal].concat());
+    folder.yes(&[&join("invitation", "state", "request")[..], &seal].concat());
     let sealed = |name| {
-        let text = fs::read_to_string(desk.path(name)).unwrap();
+        let text = fs::read_to_string(folder.path(name)).unwrap();
         text.contains("\nclew-sealed-1 ")
     };
     assert!(sealed("state"));
-    desk.answer("request", "offer");
-    desk.yes(&[&join("offer", "state", "acceptance")[..], &unlock].concat());
+    folder.answer("request", "offer");
+    folder.yes(&[&join("offer", "state", "acceptance")[..], &unlock].concat());
     assert!(sealed("state"));
-    desk.answer("acceptance", "credential");
-    desk.yes(&[&join("credential", "state", "far.key")[..], &unlock].concat());
+    folder.answer("acceptance", "credential");
+    folder.yes(&[&join("credential", "state", "far.key")[..], &unlock].concat());
     assert!(sealed("far.key"));
 }

@@ -6,7 +6,7 @@
 //! block.
 
 use crate::captures::{CAPTURES, beginning};
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::modes::{MODES, mixed, packets};
 use clew_packet::{Block, Flow, Frame, LinkType, SECOND_NS, Stripped, flow, read, strip};
 use std::collections::HashMap;
@@ -72,14 +72,14 @@ impl Seen {
     }
 }
 
-fn signed_file(desk: &Desk, keys: &[&str], mode: &[&str]) -> Vec<u8> {
-    desk.yes(&[&["sign", "in", "-w", "signed", "--force"], keys, mode].concat());
-    fs::read(desk.path("signed")).unwrap()
+fn signed_file(folder: &Folder, keys: &[&str], mode: &[&str]) -> Vec<u8> {
+    folder.yes(&[&["sign", "in", "-w", "signed", "--force"], keys, mode].concat());
+    fs::read(folder.path("signed")).unwrap()
 }
 
 /// Signs `in` and looks at it.
-fn signed(desk: &Desk, keys: &[&str], mode: &[&str]) -> Vec<Seen> {
-    let file = signed_file(desk, keys, mode);
+fn signed(folder: &Folder, keys: &[&str], mode: &[&str]) -> Vec<Seen> {
+    let file = signed_file(folder, keys, mode);
     let records = packets(&file).into_iter().enumerate();
     let seen: Vec<Seen> = records
         .filter_map(|(place, record)| Seen::of(record.data(), place))
@@ -121,11 +121,11 @@ const BOTH: &[&str] = &[
 
 #[test]
 fn nothing_is_linked_but_packets_of_a_block() {
-    let desk = Desk::new();
-    desk.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
-    fs::write(desk.path("in"), mixed()).unwrap();
+    let folder = Folder::new();
+    folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
+    fs::write(folder.path("in"), mixed()).unwrap();
     for mode in MODES {
-        let runs = [ONE, ONE, OTHER, BOTH].map(|keys| signed(&desk, keys, mode));
+        let runs = [ONE, ONE, OTHER, BOTH].map(|keys| signed(&folder, keys, mode));
         for run in &runs[1..] {
             let rests = runs[0]
                 .iter()
@@ -159,12 +159,12 @@ fn nothing_is_linked_but_packets_of_a_block() {
 /// What is linked: the packets of a block by its id, and those of a flow's windows by their count.
 #[test]
 fn blocks_link_their_packets() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     beginning(
         &Path::new(CAPTURES).join("zeek--ssh-ssh.pcap"),
-        &desk.path("in"),
+        &folder.path("in"),
     );
-    let in_blocks = signed(&desk, ONE, MODES[2]);
+    let in_blocks = signed(&folder, ONE, MODES[2]);
     let mut blocks: HashMap<&[u8], Vec<&Seen>> = HashMap::new();
     for packet in &in_blocks {
         blocks.entry(&packet.unit).or_default().push(packet);
@@ -173,7 +173,7 @@ fn blocks_link_their_packets() {
     let same_flow = |block: &Vec<&Seen>| block.iter().all(|p| p.flow == block[0].flow);
     assert!(blocks.values().all(same_flow));
 
-    let file = signed_file(&desk, ONE, MODES[1]);
+    let file = signed_file(&folder, ONE, MODES[1]);
     let mut runs: HashMap<Flow, u16> = HashMap::new();
     for record in packets(&file) {
         let frame = Frame::whole(LinkType(1), record.data());
@@ -190,12 +190,12 @@ fn blocks_link_their_packets() {
 /// What the test above the last one would find.
 #[test]
 fn links_are_found() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     beginning(
         &Path::new(CAPTURES).join("zeek--ssh-ssh.pcap"),
-        &desk.path("in"),
+        &folder.path("in"),
     );
-    let mut seen = signed(&desk, ONE, MODES[2]);
+    let mut seen = signed(&folder, ONE, MODES[2]);
     assert_eq!(links(seen.iter()), 0);
     let there = seen
         .iter()

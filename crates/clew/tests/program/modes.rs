@@ -2,7 +2,7 @@
 //! verdicts.
 
 use crate::captures::{CAPTURES, beginning, captures, without_snaplen};
-use crate::desk::Desk;
+use crate::folder::Folder;
 use clew_capture::{Reader, Record};
 use clew_packet::{Block, Frame, LinkType, read};
 use rand_chacha::ChaCha20Rng;
@@ -27,14 +27,14 @@ const ALONE: usize = 6;
 
 #[test]
 fn every_capture_is_signed_verified_and_restored() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     for (n, capture) in captures().iter().enumerate() {
-        beginning(capture, &desk.path("in"));
+        beginning(capture, &folder.path("in"));
         // Each mode with its usual options, and one of the others in turn.
         for mode in MODES[..3].iter().chain([&MODES[3 + n % 4]]) {
             let name = format!("{} {mode:?}", capture.display());
-            assert_eq!(desk.sign(mode), 0, "{name}");
-            let (status, packets, summary) = desk.verify("signed");
+            assert_eq!(folder.sign(mode), 0, "{name}");
+            let (status, packets, summary) = folder.verify("signed");
             assert_eq!(summary["invalid"], 0, "{name}");
             assert_eq!(summary["packets"], packets.len(), "{name}");
             let expected = match (&summary["undecided"], &summary["valid"]) {
@@ -42,8 +42,8 @@ fn every_capture_is_signed_verified_and_restored() {
                 _ => 2,
             };
             assert_eq!(status, expected, "{name}: {summary}");
-            desk.yes(&["strip", "signed", "-w", "restored", "--force"]);
-            let read = |name| without_snaplen(fs::read(desk.path(name)).unwrap());
+            folder.yes(&["strip", "signed", "-w", "restored", "--force"]);
+            let read = |name| without_snaplen(fs::read(folder.path(name)).unwrap());
             assert!(read("in") == read("restored"), "{name} is not restored");
         }
     }
@@ -161,18 +161,18 @@ pub fn late(sent: &[(Way, u64, Vec<u8>)]) -> Vec<bool> {
 
 #[test]
 fn changed_packets_and_only_those_are_invalid() {
-    let desk = Desk::new();
-    fs::write(desk.path("in"), mixed()).unwrap();
+    let folder = Folder::new();
+    fs::write(folder.path("in"), mixed()).unwrap();
     for (seed, mode) in MODES[..ALONE].iter().enumerate() {
-        assert_eq!(desk.sign(mode), 0);
-        let signed = fs::read(desk.path("signed")).unwrap();
+        assert_eq!(folder.sign(mode), 0);
+        let signed = fs::read(folder.path("signed")).unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(seed as u64);
         let sent = send(&packets(&signed), &mut rng);
         let frames = sent
             .iter()
             .map(|(_, time, frame)| (*time, frame.as_slice()));
-        fs::write(desk.path("sent"), file(ETHERNET, frames)).unwrap();
-        let (status, verdicts, _) = desk.verify("sent");
+        fs::write(folder.path("sent"), file(ETHERNET, frames)).unwrap();
+        let (status, verdicts, _) = folder.verify("sent");
         assert_eq!(status, 1);
         assert_eq!(verdicts.len(), sent.len());
         let late = late(&sent);
@@ -199,7 +199,7 @@ fn changed_packets_and_only_those_are_invalid() {
 /// A window reaches back to the pause before its flight, and no further than 64 packets.
 #[test]
 fn adaptive_windows_are_flights() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let original = fs::read(Path::new(CAPTURES).join("zeek--ssh-ssh.pcap")).unwrap();
     let one = packets(&original).remove(0);
     let millisecond = 1_000_000;
@@ -209,12 +209,15 @@ fn adaptive_windows_are_flights() {
         Some(*time)
     });
     fs::write(
-        desk.path("in"),
+        folder.path("in"),
         file(ETHERNET, times.map(|time| (time, one.data()))),
     )
     .unwrap();
-    assert_eq!(desk.sign(&["--mode", "window", "--window", "adaptive"]), 0);
-    let signed = packets(&fs::read(desk.path("signed")).unwrap());
+    assert_eq!(
+        folder.sign(&["--mode", "window", "--window", "adaptive"]),
+        0
+    );
+    let signed = packets(&fs::read(folder.path("signed")).unwrap());
     let k = |record: &Record| {
         let frame = Frame::whole(LinkType(1), record.data());
         match read(&frame).unwrap().trailer().block {
@@ -226,5 +229,5 @@ fn adaptive_windows_are_flights() {
     let last: Vec<u16> = (1..=71).map(|k| k.min(64)).collect();
     assert_eq!(sizes[..5], [1, 2, 1, 2, 3]);
     assert_eq!(sizes[5..], last);
-    assert_eq!(desk.verify("signed").0, 0);
+    assert_eq!(folder.verify("signed").0, 0);
 }

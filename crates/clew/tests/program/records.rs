@@ -2,7 +2,7 @@
 //! changed and cut.
 
 use crate::captures::{CAPTURES, beginning};
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::log::Log;
 use crate::modes::{MODES, mixed, packets};
 use clew_engine::AsFrame;
@@ -43,8 +43,8 @@ const JUDGED: [&str; 13] = [
     "tolerant",
 ];
 
-pub fn told(desk: &Desk, format: &str) -> Output {
-    desk.clew(&["verify", "--group", GROUP, "signed", "--format", format])
+pub fn told(folder: &Folder, format: &str) -> Output {
+    folder.clew(&["verify", "--group", GROUP, "signed", "--format", format])
 }
 
 pub fn text(output: Output) -> String {
@@ -64,17 +64,17 @@ fn damage(mut file: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn all_formats_say_the_same() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let mut reasons = BTreeSet::new();
-    fs::write(desk.path("mixed"), mixed()).unwrap();
+    fs::write(folder.path("mixed"), mixed()).unwrap();
     for mode in MODES {
-        reasons.extend(compare(&desk, &desk.path("mixed"), mode));
+        reasons.extend(compare(&folder, &folder.path("mixed"), mode));
     }
     let captures = fs::read_dir(CAPTURES).unwrap();
     let captures = captures.map(|entry| entry.unwrap().path());
     let captures = captures.filter(|path| path.to_string_lossy().contains(".pcap"));
     for (n, capture) in captures.enumerate() {
-        reasons.extend(compare(&desk, &capture, MODES[n % MODES.len()]));
+        reasons.extend(compare(&folder, &capture, MODES[n % MODES.len()]));
     }
     for reason in ["ok", "bad-signature", "unknown-group", "no-trailer"] {
         assert!(reasons.contains(reason), "{reason} is not in {reasons:?}");
@@ -83,19 +83,19 @@ fn all_formats_say_the_same() {
 }
 
 /// Compares all formats on a capture; the reasons that occurred.
-fn compare(desk: &Desk, capture: &Path, mode: &[&str]) -> BTreeSet<String> {
-    beginning(capture, &desk.path("in"));
-    assert_eq!(desk.sign(mode), 0, "{}", capture.display());
-    let signed = fs::read(desk.path("signed")).unwrap();
-    fs::write(desk.path("signed"), damage(signed)).unwrap();
-    let (status, packets, summary) = desk.verify("signed");
+fn compare(folder: &Folder, capture: &Path, mode: &[&str]) -> BTreeSet<String> {
+    beginning(capture, &folder.path("in"));
+    assert_eq!(folder.sign(mode), 0, "{}", capture.display());
+    let signed = fs::read(folder.path("signed")).unwrap();
+    fs::write(folder.path("signed"), damage(signed)).unwrap();
+    let (status, packets, summary) = folder.verify("signed");
     let short = ["verify", "--group", GROUP, "signed", "--json"];
-    assert_eq!(desk.clew(&short).stdout, told(desk, "json").stdout);
+    assert_eq!(folder.clew(&short).stdout, told(folder, "json").stdout);
     for format in ["table", "tsv", "eve"] {
-        assert_eq!(told(desk, format).status.code(), Some(status), "{format}");
+        assert_eq!(told(folder, format).status.code(), Some(status), "{format}");
     }
-    let log = Log::parse(&text(told(desk, "tsv")));
-    let mut events = events(&text(told(desk, "eve")));
+    let log = Log::parse(&text(told(folder, "tsv")));
+    let mut events = events(&text(told(folder, "eve")));
     assert_eq!(events.pop().unwrap()["stats"]["clew"], summary);
     assert_eq!(
         (log.rows.len(), events.len()),
@@ -105,7 +105,7 @@ fn compare(desk: &Desk, capture: &Path, mode: &[&str]) -> BTreeSet<String> {
         compare_event(said, event);
         compare_row(said, row);
     }
-    compare_table(&text(told(desk, "table")), &packets, &summary);
+    compare_table(&text(told(folder, "table")), &packets, &summary);
     let reasons = packets.iter().map(|p| p["reason"].as_str().unwrap().into());
     reasons.collect()
 }
@@ -217,16 +217,16 @@ fn counts(line: &str) -> [u64; 5] {
 /// All formats take their fields from one list; here each is compared with the packet itself.
 #[test]
 fn fields_are_those_of_the_trailer() {
-    let desk = Desk::new();
-    fs::write(desk.path("in"), mixed()).unwrap();
+    let folder = Folder::new();
+    fs::write(folder.path("in"), mixed()).unwrap();
     let policies: [&[&str]; 2] = [
         &["--tolerant"],
         &["--mode", "each", "--nat", "--incremental"],
     ];
     for policy in MODES.into_iter().chain(policies) {
-        assert_eq!(desk.sign(policy), 0);
-        let (_, said, _) = desk.verify("signed");
-        let signed = fs::read(desk.path("signed")).unwrap();
+        assert_eq!(folder.sign(policy), 0);
+        let (_, said, _) = folder.verify("signed");
+        let signed = fs::read(folder.path("signed")).unwrap();
         let records = packets(&signed);
         assert_eq!(said.len(), records.len());
         for (said, record) in said.iter().zip(&records) {
@@ -279,10 +279,10 @@ fn compare_trailer(said: &Value, trailer: &Trailer<'_>) {
 
 #[test]
 fn a_flow_has_one_number_and_one_community_id() {
-    let desk = Desk::new();
-    fs::write(desk.path("signed"), mixed()).unwrap();
+    let folder = Folder::new();
+    fs::write(folder.path("signed"), mixed()).unwrap();
     let mut numbers = BTreeMap::new();
-    for event in events(&text(told(&desk, "eve"))) {
+    for event in events(&text(told(&folder, "eve"))) {
         if let Some(id) = event["community_id"].as_str() {
             let number = event["flow_id"].as_u64().unwrap();
             assert!(number < 1 << 51);
@@ -296,22 +296,22 @@ fn a_flow_has_one_number_and_one_community_id() {
 /// The same log whenever it is made, and none of the formats stumbles over a capture of nothing.
 #[test]
 fn a_capture_has_one_log() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let capture = mixed();
-    fs::write(desk.path("signed"), &capture).unwrap();
-    assert_eq!(told(&desk, "tsv").stdout, told(&desk, "tsv").stdout);
-    fs::write(desk.path("signed"), &capture[..24]).unwrap();
-    assert!(Log::parse(&text(told(&desk, "tsv"))).rows.is_empty());
-    assert_eq!(events(&text(told(&desk, "eve"))).len(), 1);
-    assert!(!text(told(&desk, "table")).contains("source"));
+    fs::write(folder.path("signed"), &capture).unwrap();
+    assert_eq!(told(&folder, "tsv").stdout, told(&folder, "tsv").stdout);
+    fs::write(folder.path("signed"), &capture[..24]).unwrap();
+    assert!(Log::parse(&text(told(&folder, "tsv"))).rows.is_empty());
+    assert_eq!(events(&text(told(&folder, "eve"))).len(), 1);
+    assert!(!text(told(&folder, "table")).contains("source"));
 }
 
 #[test]
 fn a_reader_that_leaves_ends_the_program_quietly() {
-    let desk = Desk::new();
-    fs::write(desk.path("signed"), mixed()).unwrap();
+    let folder = Folder::new();
+    fs::write(folder.path("signed"), mixed()).unwrap();
     for format in ["json", "tsv", "eve"] {
-        let mut command = desk.command(&["verify", "--group", GROUP, "signed"]);
+        let mut command = folder.command(&["verify", "--group", GROUP, "signed"]);
         let command = command.args(["--format", format]);
         let mut child = command
             .stdout(Stdio::piped())
@@ -330,12 +330,12 @@ fn a_reader_that_leaves_ends_the_program_quietly() {
 
 #[test]
 fn an_annotated_capture_and_the_result_do_not_mix() {
-    let desk = Desk::new();
-    fs::write(desk.path("signed"), mixed()).unwrap();
-    let alone = told(&desk, "json").stdout;
+    let folder = Folder::new();
+    fs::write(folder.path("signed"), mixed()).unwrap();
+    let alone = told(&folder, "json").stdout;
     let verify = ["verify", "--group", GROUP, "signed", "--json", "-w"];
-    let to_file = desk.clew(&[&verify[..], &["annotated"]].concat());
-    let to_pipe = desk.clew(&[&verify[..], &["-"]].concat());
+    let to_file = folder.clew(&[&verify[..], &["annotated"]].concat());
+    let to_pipe = folder.clew(&[&verify[..], &["-"]].concat());
     assert!(to_file.stdout == alone && to_pipe.stderr == alone);
-    assert!(fs::read(desk.path("annotated")).unwrap() == to_pipe.stdout);
+    assert!(fs::read(folder.path("annotated")).unwrap() == to_pipe.stdout);
 }

@@ -1,7 +1,7 @@
 //! Damaged trailers: the dissector names the reason that clew names, and never fails itself.
 
-use crate::desk::Desk;
 use crate::files::{IPV4, IPV6, Packet, begin, begin_flow, packets, plain, write};
+use crate::folder::Folder;
 use crate::reading::{compare, judgement, reading};
 use crate::shark::missing;
 use clew_packet::{FOOT_BYTES, HEAD_BYTES};
@@ -85,34 +85,34 @@ fn damage_shows_the_reason_that_clew_names() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
+    let folder = Folder::new();
+    begin(&folder, IPV4);
     for (mode, of_mode) in MODES {
-        let once = template(&desk, mode);
-        refused(&desk, &once, &[&OF_ALL[..], of_mode].concat());
-        refused(&desk, &marked(&desk, &once), &OF_MARK);
+        let once = template(&folder, mode);
+        refused(&folder, &once, &[&OF_ALL[..], of_mode].concat());
+        refused(&folder, &marked(&folder, &once), &OF_MARK);
     }
     // What stands behind IP's header must be the trailer, and not part of that header.
-    let short = without_payload(&template(&desk, MODES[0].0));
-    refused(&desk, &short, &[(5, &[1], "bad-trailer-length")]);
+    let short = without_payload(&template(&folder, MODES[0].0));
+    refused(&folder, &short, &[(5, &[1], "bad-trailer-length")]);
 }
 
 /// The last packet of the first window or block of two, or one that comes after it.
-fn template(desk: &Desk, mode: &[&str]) -> Packet {
-    assert_eq!(desk.sign(mode), 0);
+fn template(folder: &Folder, mode: &[&str]) -> Packet {
+    assert_eq!(folder.sign(mode), 0);
     let full = |packet: &Packet| match reading(packet).unwrap().trailer().block {
         clew_packet::Block::Each => true,
         clew_packet::Block::Window { k, .. } => k == 2,
         clew_packet::Block::Tree { index, .. } => index == 1,
     };
-    let mut packets = packets(&desk.path("signed")).into_iter();
+    let mut packets = packets(&folder.path("signed")).into_iter();
     packets.find(full).unwrap()
 }
 
-fn marked(desk: &Desk, packet: &Packet) -> Packet {
-    write(&desk.path("one"), [plain(packet)]);
-    assert_eq!(desk.sign_as("one", "marked", &[]), 0);
-    packets(&desk.path("marked")).remove(0)
+fn marked(folder: &Folder, packet: &Packet) -> Packet {
+    write(&folder.path("one"), [plain(packet)]);
+    assert_eq!(folder.sign_as("one", "marked", &[]), 0);
+    packets(&folder.path("marked")).remove(0)
 }
 
 /// Ethernet and IPv4 header, and no more of an upper layer than the last three bytes of the foot
@@ -125,7 +125,7 @@ fn without_payload(packet: &Packet) -> Packet {
 }
 
 /// Does each damage to a packet of its own; clew and the dissector have to name its reason.
-fn refused(desk: &Desk, packet: &Packet, damages: &[Damage]) {
+fn refused(folder: &Folder, packet: &Packet, damages: &[Damage]) {
     let damaged: Vec<Packet> = damages
         .iter()
         .map(|(before_end, value, _)| {
@@ -135,9 +135,9 @@ fn refused(desk: &Desk, packet: &Packet, damages: &[Damage]) {
             packet.with(bytes)
         })
         .collect();
-    write(&desk.path("damaged"), damaged.iter().map(plain));
-    let (_, verified, _) = desk.verify("damaged");
-    let shown = desk.fields("damaged");
+    write(&folder.path("damaged"), damaged.iter().map(plain));
+    let (_, verified, _) = folder.verify("damaged");
+    let shown = folder.fields("damaged");
     for ((damage, said), shown) in damages.iter().zip(verified).zip(shown) {
         assert_eq!(said["reason"], damage.2, "{damage:?}");
         let invalid = ("invalid".to_owned(), damage.2.to_owned());
@@ -162,9 +162,9 @@ fn damaged_shares_show_the_reason_that_clew_names() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin_flow(&desk, 12);
-    let packet = template(&desk, &CODED);
+    let folder = Folder::new();
+    begin_flow(&folder, 12);
+    let packet = template(&folder, &CODED);
     let damages: [Damage; 9] = [
         (NEEDED, &[0, 0], "bad-code"),
         (NEEDED, &[0, 5], "bad-trailer-length"),
@@ -176,13 +176,13 @@ fn damaged_shares_show_the_reason_that_clew_names() {
         (10, &[3], "bad-trailer-length"),
         (10, &[4], "unknown-carriage"),
     ];
-    refused(&desk, &packet, &damages);
-    for at in [&packet, &marked(&desk, &packet)] {
+    refused(&folder, &packet, &damages);
+    for at in [&packet, &marked(&folder, &packet)] {
         let rest = reading(at).unwrap().trailer().length() + 16;
         let changed = (1..=rest).flat_map(|before_end| with_values(at, before_end));
         let changed: Vec<Packet> = changed.collect();
-        write(&desk.path("damaged"), changed.iter().map(plain));
-        compare(&desk, "damaged", "coded");
+        write(&folder.path("damaged"), changed.iter().map(plain));
+        compare(&folder, "damaged", "coded");
     }
 }
 
@@ -192,10 +192,10 @@ fn malformed_trailers_show_what_is_known_of_them() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
-    let packet = template(&desk, MODES[1].0);
-    refused(&desk, &packet, &[OF_ALL[14], OF_WINDOW[1]]);
+    let folder = Folder::new();
+    begin(&folder, IPV4);
+    let packet = template(&folder, MODES[1].0);
+    refused(&folder, &packet, &[OF_ALL[14], OF_WINDOW[1]]);
     for (filter, selected) in [
         ("clew.scheme == 3 && clew.group && !clew.signature", 1),
         (
@@ -203,7 +203,7 @@ fn malformed_trailers_show_what_is_known_of_them() {
             2,
         ),
     ] {
-        assert_eq!(desk.filtered("damaged", filter), [selected], "{filter}");
+        assert_eq!(folder.filtered("damaged", filter), [selected], "{filter}");
     }
 }
 
@@ -213,20 +213,20 @@ fn every_byte_of_the_trailer_is_judged_as_clew_does() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
+    let folder = Folder::new();
+    begin(&folder, IPV4);
     for (mode, _) in MODES {
-        let once = template(&desk, mode);
+        let once = template(&folder, mode);
         let body = reading(&once).unwrap().trailer().body.len();
         let rest = reading(&once).unwrap().trailer().length() - body + 16;
-        let changed = [once.clone(), marked(&desk, &once)]
+        let changed = [once.clone(), marked(&folder, &once)]
             .into_iter()
             .flat_map(|packet| (1..=rest).flat_map(move |at| with_values(&packet, at)));
         write(
-            &desk.path("damaged"),
+            &folder.path("damaged"),
             changed.collect::<Vec<_>>().iter().map(plain),
         );
-        compare(&desk, "damaged", &format!("{mode:?}"));
+        compare(&folder, "damaged", &format!("{mode:?}"));
     }
 }
 
@@ -246,22 +246,22 @@ fn random_damage_is_judged_as_clew_does() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
+    let folder = Folder::new();
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     for (capture, (mode, _)) in [IPV4, IPV6].into_iter().zip(MODES.into_iter().skip(1)) {
-        begin(&desk, capture);
-        assert_eq!(desk.sign(mode), 0);
-        assert_eq!(desk.sign_as("signed", "marked", &[]), 0);
-        let mut all = packets(&desk.path("signed"));
-        all.extend(packets(&desk.path("marked")));
+        begin(&folder, capture);
+        assert_eq!(folder.sign(mode), 0);
+        assert_eq!(folder.sign_as("signed", "marked", &[]), 0);
+        let mut all = packets(&folder.path("signed"));
+        all.extend(packets(&folder.path("marked")));
         let damaged: Vec<Packet> = all
             .iter()
             .cycle()
             .take(1000)
             .map(|packet| damage(packet, &mut rng))
             .collect();
-        write(&desk.path("damaged"), damaged.iter().map(plain));
-        compare(&desk, "damaged", capture);
+        write(&folder.path("damaged"), damaged.iter().map(plain));
+        compare(&folder, "damaged", capture);
     }
 }
 

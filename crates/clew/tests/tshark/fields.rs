@@ -1,7 +1,7 @@
 //! Every field of every mode, scheme and form, and filters on them.
 
-use crate::desk::Desk;
 use crate::files::{IPV4, IPV6, PACKETS, Packet, begin, begin_flow, packets, plain, write};
+use crate::folder::Folder;
 use crate::reading::compare;
 use crate::shark::{FIELDS, Shown, missing};
 use serde_json::Value;
@@ -23,16 +23,16 @@ fn fields_are_those_that_clew_reads_in_all_modes() {
     let of_xr: [&[&str]; 3] = [&[], &["--nat"], &["--tolerant", "--incremental"]];
     let of_bbs04: [&[&str]; 2] = [&["--incremental"], &["--nat", "--tolerant"]];
     for (scheme, policies) in [("xr", &of_xr[..]), ("bbs04", &of_bbs04)] {
-        let desk = Desk::with(scheme);
+        let folder = Folder::with(scheme);
         for (mode, capture) in MODES.into_iter().zip([IPV4, IPV6, IPV4]) {
-            begin(&desk, capture);
+            begin(&folder, capture);
             for policy in policies {
-                assert_eq!(desk.sign(&[&["--mode", mode], *policy].concat()), 0);
+                assert_eq!(folder.sign(&[&["--mode", mode], *policy].concat()), 0);
                 let what = format!("{scheme} {mode} {policy:?}");
-                let well_formed = compare(&desk, "signed", &what);
+                let well_formed = compare(&folder, "signed", &what);
                 assert!(well_formed >= PACKETS / 2, "{what}: {well_formed}");
             }
-            agrees_with_verify(&desk, "signed");
+            agrees_with_verify(&folder, "signed");
         }
     }
 }
@@ -44,32 +44,32 @@ fn shares_are_those_that_clew_reads() {
         return;
     }
     for scheme in ["xr", "bbs04"] {
-        let desk = Desk::with(scheme);
+        let folder = Folder::with(scheme);
         for (count, more) in [(12, &[][..]), (9, &["--incremental"]), (17, &["--nat"])] {
-            begin_flow(&desk, count);
+            begin_flow(&folder, count);
             let coded = ["--carriage", "coded"];
-            assert_eq!(desk.sign(&[&coded[..], more].concat()), 0);
+            assert_eq!(folder.sign(&[&coded[..], more].concat()), 0);
             let what = format!("{scheme} {count} {more:?}");
-            assert_eq!(compare(&desk, "signed", &what), count);
-            assert_eq!(desk.filtered("signed", "clew.code.k > 2").len(), count);
-            agrees_with_verify(&desk, "signed");
+            assert_eq!(compare(&folder, "signed", &what), count);
+            assert_eq!(folder.filtered("signed", "clew.code.k > 2").len(), count);
+            agrees_with_verify(&folder, "signed");
         }
     }
-    let desk = Desk::new();
-    begin_flow(&desk, 12);
-    assert_eq!(desk.sign(&["--carriage", "coded"]), 0);
+    let folder = Folder::new();
+    begin_flow(&folder, 12);
+    assert_eq!(folder.sign(&["--carriage", "coded"]), 0);
     for filter in [
         "clew.carriage == 2 && clew.code.k == 6 && clew.code.share && clew.code.tag",
         "clew.carriage == \"coded\" && !clew.signature && clew.block.path",
     ] {
-        assert_eq!(desk.filtered("signed", filter).len(), 12, "{filter}");
+        assert_eq!(folder.filtered("signed", filter).len(), 12, "{filter}");
     }
 }
 
 /// What `verify --json` says of the trailers is what is shown.
-fn agrees_with_verify(desk: &Desk, name: &str) {
-    let (_, verified, _) = desk.verify(name);
-    for (said, shown) in verified.iter().zip(desk.fields(name)) {
+fn agrees_with_verify(folder: &Folder, name: &str) {
+    let (_, verified, _) = folder.verify(name);
+    for (said, shown) in verified.iter().zip(folder.fields(name)) {
         let Some(group) = said["group"].as_str() else {
             assert!(!shown.contains_key("clew.magic"), "{shown:?}");
             continue;
@@ -122,7 +122,7 @@ fn no_field_goes_untested() {
     if missing("tshark") {
         return;
     }
-    let of_dissector: BTreeSet<String> = Desk::new().registered().into_iter().collect();
+    let of_dissector: BTreeSet<String> = Folder::new().registered().into_iter().collect();
     let ours = FIELDS.iter().filter(|name| name.starts_with("clew."));
     let of_tests: BTreeSet<String> = ours.map(|name| name.to_string()).collect();
     assert_eq!(of_dissector, of_tests);
@@ -134,28 +134,28 @@ fn saved_values_and_marks_are_shown() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
+    let folder = Folder::new();
     let mut originals = Vec::new();
     for capture in [IPV4, IPV6] {
-        begin(&desk, capture);
-        originals.extend(packets(&desk.path("in")));
+        begin(&folder, capture);
+        originals.extend(packets(&folder.path("in")));
     }
     originals.push(udp_of(&originals[0]));
     originals.iter_mut().for_each(corrupt);
-    write(&desk.path("in"), originals.iter().map(plain));
-    assert_eq!(desk.sign(&[]), 0);
-    let mut signed = packets(&desk.path("signed"));
+    write(&folder.path("in"), originals.iter().map(plain));
+    assert_eq!(folder.sign(&[]), 0);
+    let mut signed = packets(&folder.path("signed"));
     signed.iter_mut().for_each(corrupt);
-    write(&desk.path("corrupt"), signed.iter().map(plain));
-    assert_eq!(desk.sign_as("corrupt", "marked", &[]), 0);
-    assert_eq!(desk.sign_as("marked", "twice", &[]), 0);
-    assert!(compare(&desk, "twice", "marks") > PACKETS);
-    assert!(desk.filtered("marked", "clew.mark.count == 1").len() > PACKETS);
-    assert!(desk.filtered("twice", "clew.mark.count == 2").len() > PACKETS);
+    write(&folder.path("corrupt"), signed.iter().map(plain));
+    assert_eq!(folder.sign_as("corrupt", "marked", &[]), 0);
+    assert_eq!(folder.sign_as("marked", "twice", &[]), 0);
+    assert!(compare(&folder, "twice", "marks") > PACKETS);
+    assert!(folder.filtered("marked", "clew.mark.count == 1").len() > PACKETS);
+    assert!(folder.filtered("twice", "clew.mark.count == 2").len() > PACKETS);
     for of in ["", "mark."] {
         for value in ["ipv4_checksum", "udp_length", "l4_checksum"] {
             let field = format!("clew.{of}saved.{value}");
-            assert!(!desk.filtered("twice", &field).is_empty(), "{field}");
+            assert!(!folder.filtered("twice", &field).is_empty(), "{field}");
         }
     }
 }
@@ -196,10 +196,10 @@ fn fields_can_be_filtered_on() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
-    assert_eq!(desk.sign(&["--nat", "--from", "192.168.1.79"]), 0);
-    let (_, verified, _) = desk.verify("signed");
+    let folder = Folder::new();
+    begin(&folder, IPV4);
+    assert_eq!(folder.sign(&["--nat", "--from", "192.168.1.79"]), 0);
+    let (_, verified, _) = folder.verify("signed");
     let signed = || verified.iter().filter(|said| said["verdict"] == "valid");
     let all: Vec<usize> = signed().map(number).collect();
     assert!((6..PACKETS).contains(&all.len()), "some and not all");
@@ -215,11 +215,11 @@ fn fields_can_be_filtered_on() {
         "clew.signature && !clew.verdict && !clew.malformed && !clew.window.k",
         &format!("clew.group == {group}"),
     ] {
-        assert_eq!(desk.filtered("signed", filter), all, "{filter}");
+        assert_eq!(folder.filtered("signed", filter), all, "{filter}");
     }
-    let firsts = desk.filtered("signed", "clew.block.index == 0");
+    let firsts = folder.filtered("signed", "clew.block.index == 0");
     assert!(firsts.len() < all.len() && firsts[0] == all[0]);
-    assert!(desk.filtered("in", "clew").is_empty());
+    assert!(folder.filtered("in", "clew").is_empty());
 }
 
 fn number(said: &Value) -> usize {
@@ -232,8 +232,8 @@ fn filters_of_the_readme_are_understood() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
+    let folder = Folder::new();
+    begin(&folder, IPV4);
     let readme = fs::read_to_string(README).unwrap();
     let rows = readme
         .lines()
@@ -242,5 +242,5 @@ fn filters_of_the_readme_are_understood() {
         .map(|row| format!("(clew.{})", row.split('`').next().unwrap()))
         .collect();
     assert!(filters.len() > 10, "{filters:?}");
-    assert!(desk.filtered("in", &filters.join(" || ")).is_empty());
+    assert!(folder.filtered("in", &filters.join(" || ")).is_empty());
 }

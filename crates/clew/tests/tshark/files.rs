@@ -1,7 +1,7 @@
 //! Captures made packet by packet.
 
 use crate::beginning::{CAPTURES, first};
-use crate::desk::Desk;
+use crate::folder::Folder;
 use clew_capture::Reader;
 use std::fs::{self, File};
 use std::path::Path;
@@ -35,19 +35,19 @@ impl Packet {
 }
 
 /// The first packets of one of the project's captures as `in`.
-pub fn begin(desk: &Desk, capture: &str) {
+pub fn begin(folder: &Folder, capture: &str) {
     first(
         &Path::new(CAPTURES).join(capture),
         PACKETS,
-        &desk.path("in"),
+        &folder.path("in"),
     );
 }
 
 /// Packets of one flow and second as `in`: one of TCP over IPv4, so many times.
-pub fn begin_flow(desk: &Desk, count: usize) {
-    begin(desk, IPV4);
-    let packet = packets(&desk.path("in")).remove(0);
-    write(&desk.path("in"), vec![plain(&packet); count]);
+pub fn begin_flow(folder: &Folder, count: usize) {
+    begin(folder, IPV4);
+    let packet = packets(&folder.path("in")).remove(0);
+    write(&folder.path("in"), vec![plain(&packet); count]);
 }
 
 pub fn packets(file: &Path) -> Vec<Packet> {

@@ -1,7 +1,7 @@
 //! All link types that clew descends, and what may stand between link and datagram.
 
-use crate::desk::Desk;
 use crate::files::{IPV4, IPV6, Packet, begin, packets, plain, write};
+use crate::folder::Folder;
 use crate::reading::compare;
 use crate::shark::missing;
 
@@ -22,12 +22,12 @@ fn real_frames_of_many_links_are_descended() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
+    let folder = Folder::new();
     for capture in SOME {
-        begin(&desk, capture);
-        assert_eq!(desk.sign(&[]), 0, "{capture}");
-        let well_formed = compare(&desk, "signed", capture);
-        assert_eq!(desk.verify("signed").2["valid"], well_formed, "{capture}");
+        begin(&folder, capture);
+        assert_eq!(folder.sign(&[]), 0, "{capture}");
+        let well_formed = compare(&folder, "signed", capture);
+        assert_eq!(folder.verify("signed").2["valid"], well_formed, "{capture}");
     }
 }
 
@@ -36,19 +36,19 @@ fn datagrams_under_every_link_header_are_descended() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
+    let folder = Folder::new();
     let mut framed = Vec::new();
     for (capture, version) in [(IPV4, 4), (IPV6, 6)] {
-        begin(&desk, capture);
+        begin(&folder, capture);
         let signable =
             |packet: &Packet| packet.bytes[14] >> 4 == version && packet.bytes.len() < 900;
-        let packets = packets(&desk.path("in"));
+        let packets = packets(&folder.path("in"));
         let packet = packets.into_iter().find(signable).unwrap();
         framed.extend(under_every_header(&packet, version));
     }
-    write(&desk.path("in"), framed.iter().map(plain));
-    assert_eq!(desk.sign(&["--mode", "each"]), 0);
-    let (_, verified, _) = desk.verify("signed");
+    write(&folder.path("in"), framed.iter().map(plain));
+    assert_eq!(folder.sign(&["--mode", "each"]), 0);
+    let (_, verified, _) = folder.verify("signed");
     for (packet, said) in framed.iter().zip(&verified) {
         assert_eq!(
             said["verdict"], "valid",
@@ -56,9 +56,9 @@ fn datagrams_under_every_link_header_are_descended() {
             packet.link, packet.bytes
         );
     }
-    assert_eq!(compare(&desk, "signed", "headers"), framed.len());
-    assert_eq!(desk.sign_as("signed", "marked", &[]), 0);
-    assert_eq!(compare(&desk, "marked", "marked headers"), framed.len());
+    assert_eq!(compare(&folder, "signed", "headers"), framed.len());
+    assert_eq!(folder.sign_as("signed", "marked", &[]), 0);
+    assert_eq!(compare(&folder, "marked", "marked headers"), framed.len());
 }
 
 /// The datagram of an Ethernet frame under all link headers for its version.

@@ -5,11 +5,11 @@
 #[path = "../program/beginning.rs"]
 mod beginning;
 mod damage;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "../program/desk.rs"]
-mod desk;
 mod fields;
 mod files;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "../program/folder.rs"]
+mod folder;
 mod links;
 mod reading;
 mod shapes;

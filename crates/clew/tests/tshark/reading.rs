@@ -1,7 +1,7 @@
 //! The fields of packets by clew's own reading, and how they compare with what is shown.
 
-use crate::desk::Desk;
 use crate::files::{Packet, packets};
+use crate::folder::Folder;
 use crate::shark::Shown;
 use clew_packet::{
     Block, FOOT_BYTES, Frame, LinkType, MAGIC, Reason, Replay, SignedPacket, Trailer, read,
@@ -9,8 +9,8 @@ use clew_packet::{
 use jiff::Timestamp;
 
 /// Compares every field of every packet of a file; returns how many have a well-formed trailer.
-pub fn compare(desk: &Desk, name: &str, what: &str) -> usize {
-    let (packets, shown) = (packets(&desk.path(name)), desk.fields(name));
+pub fn compare(folder: &Folder, name: &str, what: &str) -> usize {
+    let (packets, shown) = (packets(&folder.path(name)), folder.fields(name));
     assert_eq!(packets.len(), shown.len(), "{what}");
     let mut well_formed = 0;
     for (number, (packet, mut shown)) in (1..).zip(packets.iter().zip(shown)) {

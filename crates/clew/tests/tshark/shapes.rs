@@ -1,7 +1,7 @@
 //! Datagrams of every shape around one trailer: the dissector finds it in those in which clew does.
 
-use crate::desk::Desk;
 use crate::files::{IPV4, Packet, begin, packets, plain, write};
+use crate::folder::Folder;
 use crate::reading::{compare, reading};
 use crate::shark::missing;
 use clew_packet::FOOT_BYTES;
@@ -10,10 +10,10 @@ const RAW: u16 = 101;
 const ETHERNET: u16 = 1;
 
 /// A packet, signed for itself, and its trailer.
-fn signed(desk: &Desk) -> (Packet, Vec<u8>) {
-    begin(desk, IPV4);
-    assert_eq!(desk.sign(&["--mode", "each"]), 0);
-    let packet = packets(&desk.path("signed")).remove(0);
+fn signed(folder: &Folder) -> (Packet, Vec<u8>) {
+    begin(folder, IPV4);
+    assert_eq!(folder.sign(&["--mode", "each"]), 0);
+    let packet = packets(&folder.path("signed")).remove(0);
     let length = reading(&packet).unwrap().trailer().length();
     let trailer = packet.bytes[packet.bytes.len() - length..].to_vec();
     (packet, trailer)
@@ -21,8 +21,8 @@ fn signed(desk: &Desk) -> (Packet, Vec<u8>) {
 
 /// Writes frames that begin with IP, or other ones; returns in how many the trailer was found.
 fn found(what: &str, make: impl Fn(&[u8]) -> Vec<(u16, Vec<u8>)>) -> (usize, usize) {
-    let desk = Desk::new();
-    let (packet, trailer) = signed(&desk);
+    let folder = Folder::new();
+    let (packet, trailer) = signed(&folder);
     let frames = make(&trailer).into_iter();
     let frames: Vec<Packet> = frames
         .map(|(link, bytes)| Packet {
@@ -30,8 +30,8 @@ fn found(what: &str, make: impl Fn(&[u8]) -> Vec<(u16, Vec<u8>)>) -> (usize, usi
             ..packet.with(bytes)
         })
         .collect();
-    write(&desk.path("made"), frames.iter().map(plain));
-    (compare(&desk, "made", what), frames.len())
+    write(&folder.path("made"), frames.iter().map(plain));
+    (compare(&folder, "made", what), frames.len())
 }
 
 fn ipv4(protocol: u8, header: u8, upper: &[u8]) -> Vec<u8> {

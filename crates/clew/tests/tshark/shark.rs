@@ -1,6 +1,6 @@
 //! tshark with the dissector, and the other programs of Wireshark.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
@@ -81,7 +81,7 @@ pub fn missing(program: &str) -> bool {
     missing
 }
 
-impl Desk {
+impl Folder {
     /// Runs a program of Wireshark to its success.
     pub fn tool(&self, program: &str, arguments: &[&str]) -> String {
         let output = Command::new(program)

@@ -1,7 +1,7 @@
 //! What `clew verify -w` wrote: verdicts and reasons as fields, words, colours and advice.
 
-use crate::desk::Desk;
 use crate::files::{IPV4, Packet, begin, packets, plain, write};
+use crate::folder::Folder;
 use crate::reading::{judgement, speaks};
 use crate::shark::{Shown, missing};
 use clew::report::explain;
@@ -15,15 +15,15 @@ const COLOURS: &str = concat!(
 );
 
 /// Annotates as an analyst does, with the colours in the profile.
-fn annotate(desk: &Desk, from: &str, to: &str) {
+fn annotate(folder: &Folder, from: &str, to: &str) {
     let group = "acme/public/group.clew";
-    desk.status(&["verify", "--group", group, from, "-w", to, "--force"]);
-    install_colours(desk);
+    folder.status(&["verify", "--group", group, from, "-w", to, "--force"]);
+    install_colours(folder);
 }
 
-fn install_colours(desk: &Desk) {
-    fs::create_dir_all(desk.path("config/wireshark")).unwrap();
-    fs::copy(COLOURS, desk.path("config/wireshark/colorfilters")).unwrap();
+fn install_colours(folder: &Folder) {
+    fs::create_dir_all(folder.path("config/wireshark")).unwrap();
+    fs::copy(COLOURS, folder.path("config/wireshark/colorfilters")).unwrap();
 }
 
 fn text<'a>(said: &'a Value, member: &str) -> &'a str {
@@ -35,11 +35,11 @@ fn verdicts_and_reasons_are_seen_filtered_and_coloured() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    write(&desk.path("mixed"), mixed(&desk).iter().map(plain));
-    annotate(&desk, "mixed", "noted");
-    let (status, verified, _) = desk.verify("mixed");
-    let shown = desk.fields("noted");
+    let folder = Folder::new();
+    write(&folder.path("mixed"), mixed(&folder).iter().map(plain));
+    annotate(&folder, "mixed", "noted");
+    let (status, verified, _) = folder.verify("mixed");
+    let shown = folder.fields("noted");
     assert_eq!((status, shown.len()), (1, verified.len()));
     for (said, shown) in verified.iter().zip(&shown) {
         let (verdict, reason) = (text(said, "verdict"), text(said, "reason"));
@@ -56,7 +56,7 @@ fn verdicts_and_reasons_are_seen_filtered_and_coloured() {
         );
         let filter = format!("clew.verdict == \"{verdict}\" && clew.reason == \"{reason}\"");
         assert!(
-            desk.filtered("noted", &filter).contains(&number(said)),
+            folder.filtered("noted", &filter).contains(&number(said)),
             "{filter}"
         );
     }
@@ -93,13 +93,13 @@ fn colour(verdict: &str, reason: &str) -> String {
 }
 
 /// Packets of every verdict, and invalid ones of several kinds.
-fn mixed(desk: &Desk) -> Vec<Packet> {
-    begin(desk, IPV4);
+fn mixed(folder: &Folder) -> Vec<Packet> {
+    begin(folder, IPV4);
     assert_eq!(
-        desk.sign(&["--mode", "window", "--from", "192.168.1.79"]),
+        folder.sign(&["--mode", "window", "--from", "192.168.1.79"]),
         0
     );
-    let mut all = packets(&desk.path("signed"));
+    let mut all = packets(&folder.path("signed"));
     let good = all[0].clone();
     let mut late = good.clone();
     late.time_ns += 3_600_000_000_000;
@@ -128,9 +128,9 @@ fn every_reason_has_clews_words() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
-    let packet = packets(&desk.path("in")).remove(0);
+    let folder = Folder::new();
+    begin(&folder, IPV4);
+    let packet = packets(&folder.path("in")).remove(0);
     let reasons: Vec<(Reason, Verdict)> = Reason::ALL
         .into_iter()
         .filter_map(|reason| Some((reason, reason.verdict(Replay::Flag)?)))
@@ -141,8 +141,8 @@ fn every_reason_has_clews_words() {
     let noted = comments
         .iter()
         .map(|comment| (&packet, Some(comment.as_str())));
-    write(&desk.path("noted"), noted);
-    for ((reason, verdict), shown) in reasons.into_iter().zip(desk.fields("noted")) {
+    write(&folder.path("noted"), noted);
+    for ((reason, verdict), shown) in reasons.into_iter().zip(folder.fields("noted")) {
         let judged = (verdict.to_string(), reason.to_string());
         assert_eq!(judgement(&shown), Some(judged));
         let advice = format!("{verdict}: {}", explain(reason));
@@ -180,25 +180,25 @@ fn comments_of_others_do_not_decide() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
-    assert_eq!(desk.sign(&[]), 0);
-    let mut packets = packets(&desk.path("signed"));
+    let folder = Folder::new();
+    begin(&folder, IPV4);
+    assert_eq!(folder.sign(&[]), 0);
+    let mut packets = packets(&folder.path("signed"));
     packets[0].bytes[60] ^= 1;
     let (cut, last) = (packets[1].bytes.len() - 5, "looks odd");
     packets[1].bytes[cut] = 9;
     let forged = "clew: valid reason=ok group=00 epoch=0 mode=each";
     let comments = [Some(forged), Some(forged), Some(last), None];
-    write(&desk.path("sent"), packets.iter().zip(comments));
+    write(&folder.path("sent"), packets.iter().zip(comments));
     let of = |name| {
-        let shown = desk.fields(name);
+        let shown = folder.fields(name);
         let judgements = shown.iter().map(judgement);
         judgements
             .map(|of| of.map_or("none".into(), |of| of.1))
             .collect::<Vec<String>>()
     };
     assert_eq!(of("sent"), ["ok", "unknown-version", "none", "none"]);
-    annotate(&desk, "sent", "noted");
+    annotate(&folder, "sent", "noted");
     assert_eq!(
         of("noted"),
         ["bad-signature", "unknown-version", "ok", "ok"]
@@ -210,12 +210,12 @@ fn what_nobody_verified_says_so() {
     if missing("tshark") {
         return;
     }
-    let desk = Desk::new();
-    begin(&desk, IPV4);
-    assert_eq!(desk.sign(&["--from", "192.168.1.79"]), 0);
-    install_colours(&desk);
-    let (_, verified, _) = desk.verify("signed");
-    for (said, shown) in verified.iter().zip(desk.fields("signed")) {
+    let folder = Folder::new();
+    begin(&folder, IPV4);
+    assert_eq!(folder.sign(&["--from", "192.168.1.79"]), 0);
+    install_colours(&folder);
+    let (_, verified, _) = folder.verify("signed");
+    for (said, shown) in verified.iter().zip(folder.fields("signed")) {
         let signed = said["verdict"] == "valid";
         assert_eq!(speaks(&shown), signed);
         assert_eq!(judgement(&shown), None);

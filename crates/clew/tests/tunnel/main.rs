@@ -1,7 +1,7 @@
 //! `clew tunnel` as a whole: servers, clients, directories, over the loopback interface.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-mod desk;
+mod folder;
 mod keys;
 mod moves;
 mod names;

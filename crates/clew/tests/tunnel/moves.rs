@@ -1,6 +1,6 @@
 //! A client that is elsewhere in the middle of a transfer. Needs root; elsewhere it says that it was skipped.
 
-use crate::desk::{Desk, Started};
+use crate::folder::{Folder, Started};
 use crate::namespaces::{CLIENT, CLIENT_AT, Hosts, SERVER, SERVER_AT, SKIPPED};
 use crate::streams::bytes;
 use std::io::{Read, Write};
@@ -16,17 +16,17 @@ const PIECE: usize = 64 << 10;
 type Moves<'a> = [(usize, &'a (dyn Fn() + Sync))];
 
 /// Serves in the server's host.
-fn serve(desk: &Desk, hosts: &Hosts, service: &str) -> Started {
+fn serve(folder: &Folder, hosts: &Hosts, service: &str) -> Started {
     let line = format!(
         "serve --key web.key --listen {SERVER_AT}:4433 --record web.record --service {service} --anonymous"
     );
-    desk.start_in(Some(hosts.name(SERVER)), &line, "for ")
+    folder.start_in(Some(hosts.name(SERVER)), &line, "for ")
 }
 
 /// A port of the client's host that leads to the service.
-fn connect(desk: &Desk, hosts: &Hosts) -> (Started, TcpStream) {
+fn connect(folder: &Folder, hosts: &Hosts) -> (Started, TcpStream) {
     let line = "connect --record web.record --listen 127.0.0.1:7000 web";
-    let client = desk.start_in(Some(hosts.name(CLIENT)), line, "web at ");
+    let client = folder.start_in(Some(hosts.name(CLIENT)), line, "web at ");
     let stream = hosts.within(CLIENT, || TcpStream::connect("127.0.0.1:7000").unwrap());
     let patience = Some(Duration::from_secs(60));
     stream.set_read_timeout(patience).unwrap();
@@ -66,9 +66,9 @@ fn a_client_that_moves_keeps_its_streams() {
     let Some(hosts) = Hosts::new() else {
         return eprintln!("{SKIPPED}");
     };
-    let desk = Desk::new();
-    let _server = serve(&desk, &hosts, "web=echo");
-    let (_client, mut stream) = connect(&desk, &hosts);
+    let folder = Folder::new();
+    let _server = serve(&folder, &hosts, "web=echo");
+    let (_client, mut stream) = connect(&folder, &hosts);
     let all = bytes(WHOLE);
     let back = {
         let stream = stream.try_clone().unwrap();
@@ -102,10 +102,10 @@ fn a_client_that_only_receives_moves_too() {
     let Some(hosts) = Hosts::new() else {
         return eprintln!("{SKIPPED}");
     };
-    let desk = Desk::new();
+    let folder = Folder::new();
     let far = hosts.within(SERVER, || TcpListener::bind("127.0.0.1:8000").unwrap());
-    let _server = serve(&desk, &hosts, "web=tcp:127.0.0.1:8000");
-    let (_client, stream) = connect(&desk, &hosts);
+    let _server = serve(&folder, &hosts, "web=tcp:127.0.0.1:8000");
+    let (_client, stream) = connect(&folder, &hosts);
     let all = bytes(WHOLE);
     let back = thread::spawn(move || receive(stream));
     let (mut far, _) = far.accept().unwrap();

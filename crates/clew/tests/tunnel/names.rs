@@ -1,6 +1,6 @@
 //! Directories and name servers.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::renewal::age;
 use clew::tunnel::{keys, records};
 use std::fs;
@@ -8,39 +8,39 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// Waits until a file is there.
-fn wait_for(desk: &Desk, name: &str) {
+fn wait_for(folder: &Folder, name: &str) {
     let mut looks = (0..200).map(|_| {
         sleep(Duration::from_millis(50));
-        desk.path(name).exists()
+        folder.path(name).exists()
     });
     assert!(looks.any(|is_there| is_there), "no {name}");
 }
 
 #[test]
 fn a_host_registers_and_is_found() {
-    let desk = Desk::new();
-    let issuer = desk.server("--host issuer.example -o issuer.key");
-    let key = desk.server("--host shop.example -o shop.key --issuer issuer.key");
-    desk.server("--host name.example -o name.key");
+    let folder = Folder::new();
+    let issuer = folder.server("--host issuer.example -o issuer.key");
+    let key = folder.server("--host shop.example -o shop.key --issuer issuer.key");
+    folder.server("--host name.example -o name.key");
     let names = format!(
         "name --key name.key --listen 127.0.0.1:0 --record name.record --store store --trust \
          {issuer}"
     );
-    let _names = desk.start(&names, "records in");
-    let _server = desk.start(
+    let _names = folder.start(&names, "records in");
+    let _server = folder.start(
         "serve --key shop.key --listen 127.0.0.1:0 --service echo=echo --anonymous --publish-to \
          name.record",
         "for ",
     );
-    wait_for(&desk, "store/shop.example.record");
-    desk.server("--host dir.example -o dir.key");
+    wait_for(&folder, "store/shop.example.record");
+    folder.server("--host dir.example -o dir.key");
     let directory =
         "directory --key dir.key --listen 127.0.0.1:0 --record dir.record --records store";
-    let _directory = desk.start(directory, "1 records in store");
-    age(&desk, "dir.key", "dir.record", "old.record");
+    let _directory = folder.start(directory, "1 records in store");
+    age(&folder, "dir.key", "dir.record", "old.record");
     let find = |by: &str, more: &str| {
         let line = format!("--directory {by} {more} echo");
-        let output = desk.connect(&line, b"hello");
+        let output = folder.connect(&line, b"hello");
         let said = String::from_utf8(output.stderr).unwrap();
         let status = output.status.code().unwrap();
         assert_eq!(status == 0, output.stdout == b"hello", "{line}: {said}");
@@ -69,88 +69,88 @@ fn a_host_registers_and_is_found() {
 
 #[test]
 fn who_is_not_trusted_is_not_registered() {
-    let desk = Desk::new();
-    let key = desk.server("--host name.example -o name.key");
+    let folder = Folder::new();
+    let key = folder.server("--host name.example -o name.key");
     let names = format!(
         "name --key name.key --listen 127.0.0.1:0 --record name.record --store store --pin \
          web.example={key}"
     );
-    let mut names = desk.start(&names, "records in");
-    let mut server = desk.serve("--service echo=echo --anonymous --publish-to name.record");
+    let mut names = folder.start(&names, "records in");
+    let mut server = folder.serve("--service echo=echo --anonymous --publish-to name.record");
     server.line("name.record does not accept this host's record");
-    assert_eq!(fs::read_dir(desk.path("store")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path("store")).unwrap().count(), 0);
     let (status, said) = names.stop();
     assert_eq!((status, said.contains("untrusted")), (0, true), "{said}");
 }
 
 #[test]
 fn a_directory_sees_what_changes() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("records")).unwrap();
-    desk.server("--host dir.example -o dir.key");
+    let folder = Folder::new();
+    fs::create_dir(folder.path("records")).unwrap();
+    folder.server("--host dir.example -o dir.key");
     let directory =
         "directory --key dir.key --listen 127.0.0.1:0 --record dir.record --records records";
-    let _directory = desk.start(directory, "0 records in records");
-    let _server = desk.serve("--service echo=echo --anonymous");
-    let pin = records::read_file(&desk.path("web.record")).unwrap();
+    let _directory = folder.start(directory, "0 records in records");
+    let _server = folder.serve("--service echo=echo --anonymous");
+    let pin = records::read_file(&folder.path("web.record")).unwrap();
     let pin = keys::PublicKey(pin.cert.body.signing);
     let find = format!("--directory dir.record --host web.example --pin {pin} echo");
-    let status = || desk.connect(&find, b"").status.code();
+    let status = || folder.connect(&find, b"").status.code();
     assert_eq!(status(), Some(2));
-    fs::copy(desk.path("web.record"), desk.path("records/web.record")).unwrap();
+    fs::copy(folder.path("web.record"), folder.path("records/web.record")).unwrap();
     sleep(Duration::from_secs(2));
     assert_eq!(status(), Some(0));
-    fs::remove_file(desk.path("records/web.record")).unwrap();
+    fs::remove_file(folder.path("records/web.record")).unwrap();
     sleep(Duration::from_secs(2));
     assert_eq!(status(), Some(2));
 }
 
 #[test]
 fn a_directory_asks_name_services() {
-    let desk = Desk::new();
-    let key = desk.server("--host shop.example -o shop.key");
+    let folder = Folder::new();
+    let key = folder.server("--host shop.example -o shop.key");
     let pin = format!("--pin shop.example={key}");
-    desk.server("--host name.example -o name.key");
-    desk.server("--host other.example -o other.key");
+    folder.server("--host name.example -o name.key");
+    folder.server("--host other.example -o other.key");
     let names = |host: &str, more: &str| {
         format!(
             "name --key {host}.key --listen 127.0.0.1:0 --record {host}.record --store {host} \
              {more}"
         )
     };
-    let _other = desk.start(&names("other", &pin), "records in");
-    let _names = desk.start(&names("name", &pin), "records in");
+    let _other = folder.start(&names("other", &pin), "records in");
+    let _names = folder.start(&names("name", &pin), "records in");
     // The directory has old records of both, as somebody copied them once.
     for host in ["other", "name"] {
         age(
-            &desk,
+            &folder,
             &format!("{host}.key"),
             &format!("{host}.record"),
             &format!("{host}.old"),
         );
     }
-    desk.server("--host dir.example -o dir.key");
+    folder.server("--host dir.example -o dir.key");
     let directory = "directory --key dir.key --listen 127.0.0.1:0 --record dir.record \
         --name-server other.old --name-server name.old";
-    let mut directory = desk.start(directory, "those that other.old or name.old has");
+    let mut directory = folder.start(directory, "those that other.old or name.old has");
     let find = format!("--directory dir.record --host shop.example --pin {key} echo");
-    let output = desk.connect(&find, b"");
+    let output = folder.connect(&find, b"");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
         said.contains("shop.example: the directory does not have a record"),
         "{said}"
     );
-    let _server = desk.start(
+    let _server = folder.start(
         "serve --key shop.key --listen 127.0.0.1:0 --service echo=echo --anonymous --publish-to \
          name.record",
         "for ",
     );
-    wait_for(&desk, "name/shop.example.record");
+    wait_for(&folder, "name/shop.example.record");
     // That there was none is kept for some seconds.
     sleep(Duration::from_secs(6));
     for _ in 0..2 {
-        let output = desk.connect(&find, b"hello");
+        let output = folder.connect(&find, b"hello");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{said}");
         assert_eq!(output.stdout, b"hello");

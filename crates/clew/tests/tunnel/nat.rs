@@ -1,6 +1,6 @@
 //! A NAT between client and server, which forgets whom it translates.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use crate::renewal::address;
 use crate::streams::{backwards, bytes};
 use std::io::{ErrorKind, Read, Write};
@@ -91,7 +91,7 @@ impl Drop for Nat {
 
 #[test]
 fn a_nat_that_forgets_breaks_no_stream() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let inside = socket();
     let at = inside.local_addr().unwrap();
     // Its record says where clients reach it: the address of the NAT. Where it is itself, it says.
@@ -101,13 +101,13 @@ fn a_nat_that_forgets_breaks_no_stream() {
         "serve --key web.key --listen 127.0.0.1:0 --address {at} --record web.record \
          --service web=tcp:{target} --anonymous"
     );
-    let mut server = desk.begin(&line);
+    let mut server = folder.begin(&line);
     let said = server.line("web.example at ");
     let (_, server_at) = said.rsplit_once(' ').unwrap();
     server.line("for ");
-    assert_eq!(address(&desk), at);
+    assert_eq!(address(&folder), at);
     let nat = Nat::new(inside, server_at.parse().unwrap());
-    let (_client, port) = desk.listen("web");
+    let (_client, port) = folder.listen("web");
     let mut stream = TcpStream::connect(port).unwrap();
     let patience = Some(Duration::from_secs(60));
     stream.set_read_timeout(patience).unwrap();

@@ -1,6 +1,6 @@
 //! Servers that end, and are there again.
 
-use crate::desk::{Desk, Started};
+use crate::folder::{Folder, Started};
 use crate::renewal::address;
 use std::fs;
 use std::io::{Read, Write};
@@ -33,35 +33,35 @@ fn is_answered_in(at: &str, time: Duration) -> bool {
 }
 
 /// Serves at the address of the record that there is. The old record stays as it is.
-fn again(desk: &Desk) -> Started {
-    let at = address(desk);
+fn again(folder: &Folder) -> Started {
+    let at = address(folder);
     let line = format!("serve --key web.key --listen {at} --service web=echo --anonymous");
-    desk.start(&line, "for ")
+    folder.start(&line, "for ")
 }
 
 #[test]
 fn new_connections_find_a_server_that_was_stopped_and_started() {
-    let desk = Desk::new();
-    let mut server = desk.serve("--service web=echo --anonymous");
-    let (_client, at) = desk.listen("web");
+    let folder = Folder::new();
+    let mut server = folder.serve("--service web=echo --anonymous");
+    let (_client, at) = folder.listen("web");
     assert!(is_answered(&at));
     assert_eq!(server.stop().0, 0);
-    let _server = again(&desk);
+    let _server = again(&folder);
     assert!(is_answered_in(&at, Duration::from_secs(15)));
 }
 
 #[test]
 fn a_server_that_crashed_is_named_and_found_again() {
-    let desk = Desk::new();
-    let server = desk.serve("--service web=echo --anonymous");
-    let (mut client, at) = desk.listen("web");
+    let folder = Folder::new();
+    let server = folder.serve("--service web=echo --anonymous");
+    let (mut client, at) = folder.listen("web");
     let mut open = TcpStream::connect(&at).unwrap();
     open.write_all(b"x").unwrap();
     let mut back = [0];
     open.read_exact(&mut back).unwrap();
     // Killed, without a word.
     drop(server);
-    let _server = again(&desk);
+    let _server = again(&folder);
     // What is asked for under the old key is not answered, and people learn it.
     open.write_all(b"y").unwrap();
     client.line("web: no answer; still trying");
@@ -70,25 +70,25 @@ fn a_server_that_crashed_is_named_and_found_again() {
 
 #[test]
 fn a_server_without_a_word_leaves_the_record_for_the_next_start() {
-    let desk = Desk::new();
-    drop(desk.serve("--service web=echo --anonymous"));
-    let record = fs::read(desk.path("web.record")).unwrap();
-    let _server = again(&desk);
-    assert_eq!(fs::read(desk.path("web.record")).unwrap(), record);
+    let folder = Folder::new();
+    drop(folder.serve("--service web=echo --anonymous"));
+    let record = fs::read(folder.path("web.record")).unwrap();
+    let _server = again(&folder);
+    assert_eq!(fs::read(folder.path("web.record")).unwrap(), record);
     // Its S' is gone, the record has not ended: the server says which one is new.
-    assert_eq!(desk.says("web").0, 0);
+    assert_eq!(folder.says("web").0, 0);
 }
 
 #[test]
 fn two_servers_do_not_share_an_address() {
-    let desk = Desk::new();
-    let _server = desk.serve("--service web=echo --anonymous --cores 2");
-    let at = address(&desk);
+    let folder = Folder::new();
+    let _server = folder.serve("--service web=echo --anonymous --cores 2");
+    let at = address(&folder);
     for cores in [1, 2] {
         let line = format!(
             "serve --key web.key --listen {at} --service web=echo --anonymous --cores {cores} --duration 1s"
         );
-        let (status, said) = desk.status(&line);
+        let (status, said) = folder.status(&line);
         assert_eq!(status, 2, "{said}");
         assert!(said.contains("the address is in use"), "{said}");
     }

@@ -1,6 +1,6 @@
 //! Counters of a running server.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 #[test]
 fn status_tells_what_a_server_counts() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let line = "serve --key web.key --listen 127.0.0.1:0 --record web.record --service echo=echo \
                 --anonymous --metrics 127.0.0.1:0";
-    let mut server = desk.start(line, "web.example at");
+    let mut server = folder.start(line, "web.example at");
     let at = server.line("metrics: ");
     let at = at
         .trim_start_matches("metrics: http://")
@@ -24,10 +24,10 @@ fn status_tells_what_a_server_counts() {
     ready.read_to_string(&mut answer).unwrap();
     assert!(answer.contains(" 200 "), "{answer}");
     for _ in 0..3 {
-        assert_eq!(desk.says("echo").0, 0);
+        assert_eq!(folder.says("echo").0, 0);
     }
-    assert_eq!(desk.says("other").0, 1);
-    let record = clew::tunnel::records::read_file(&desk.path("web.record")).unwrap();
+    assert_eq!(folder.says("other").0, 1);
+    let record = clew::tunnel::records::read_file(&folder.path("web.record")).unwrap();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = record.ecert.body.addresses[0];
     // A client's: bit 0 of the nonce is set.
@@ -36,7 +36,7 @@ fn status_tells_what_a_server_counts() {
     socket.send_to(&packet, to).unwrap();
     // Counters are brought up to date some times a second.
     sleep(Duration::from_millis(500));
-    let status: Value = serde_json::from_str(&desk.yes(&format!("status {at} --json"))).unwrap();
+    let status: Value = serde_json::from_str(&folder.yes(&format!("status {at} --json"))).unwrap();
     assert_eq!(status["tunnels"], 0, "{status}");
     assert_eq!(status["connections"], 4);
     let echo = &status["services"]["echo"];
@@ -44,7 +44,7 @@ fn status_tells_what_a_server_counts() {
     assert_eq!(echo["received_bytes"], 15);
     assert_eq!(status["refused"]["unknown-tid"], 1);
     assert_eq!(status["refused"]["unknown-service"], 1);
-    let said = desk.yes(&format!("status {at}"));
+    let said = folder.yes(&format!("status {at}"));
     assert!(said.contains("echo: 0 open, 3 taken"), "{said}");
     assert!(said.contains("1  unknown-tid"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! Byte streams: through standard input and output, and between TCP connections.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
@@ -31,11 +31,11 @@ pub fn backwards() -> String {
 
 #[test]
 fn what_goes_in_comes_back() {
-    let desk = Desk::new();
-    let _server = desk.serve("--service echo=echo --anonymous");
+    let folder = Folder::new();
+    let _server = folder.serve("--service echo=echo --anonymous");
     for length in [0, 1, 400, 401, 1_152, 1_153, 1_000_000] {
         let input = bytes(length);
-        let output = desk.connect("--record web.record echo", &input);
+        let output = folder.connect("--record web.record echo", &input);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{length}: {said}");
         assert!(output.stdout == input, "{length}");
@@ -44,15 +44,15 @@ fn what_goes_in_comes_back() {
 
 #[test]
 fn half_a_connection_ends_before_the_other() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let at = backwards();
-    let _server = desk.serve(&format!("--service web=tcp:{at} --anonymous"));
+    let _server = folder.serve(&format!("--service web=tcp:{at} --anonymous"));
     let input = bytes(300_000);
     let reversed: Vec<u8> = input.iter().rev().copied().collect();
-    let output = desk.connect("--record web.record web", &input);
+    let output = folder.connect("--record web.record web", &input);
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stdout == reversed);
-    let (mut client, at) = desk.listen("web");
+    let (mut client, at) = folder.listen("web");
     let ends: Vec<_> = (0..8)
         .map(|_| {
             let (at, input) = (at.clone(), input.clone());
@@ -74,9 +74,9 @@ fn half_a_connection_ends_before_the_other() {
 
 #[test]
 fn a_port_has_more_connections_than_a_tunnel() {
-    let desk = Desk::new();
-    let _server = desk.serve("--service echo=echo --anonymous");
-    let (_client, at) = desk.listen("echo");
+    let folder = Folder::new();
+    let _server = folder.serve("--service echo=echo --anonymous");
+    let (_client, at) = folder.listen("echo");
     for n in 0..150_u8 {
         let mut stream = TcpStream::connect(&at).unwrap();
         stream.write_all(&[n]).unwrap();
@@ -89,11 +89,11 @@ fn a_port_has_more_connections_than_a_tunnel() {
 
 #[test]
 fn what_breaks_does_not_look_like_an_end() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
-    let _server = desk.serve(&format!("--service web=tcp:{at} --anonymous"));
-    let (client, port) = desk.listen("web");
+    let _server = folder.serve(&format!("--service web=tcp:{at} --anonymous"));
+    let (client, port) = folder.listen("web");
     let mut near = TcpStream::connect(port).unwrap();
     near.write_all(b"begin").unwrap();
     let (mut far, _) = listener.accept().unwrap();
@@ -108,9 +108,9 @@ fn what_breaks_does_not_look_like_an_end() {
 
 #[test]
 fn a_server_that_stops_says_so() {
-    let desk = Desk::new();
-    let mut server = desk.serve("--service echo=echo --anonymous");
-    let (mut client, at) = desk.listen("echo");
+    let folder = Folder::new();
+    let mut server = folder.serve("--service echo=echo --anonymous");
+    let (mut client, at) = folder.listen("echo");
     let mut stream = TcpStream::connect(at).unwrap();
     stream.write_all(b"x").unwrap();
     let mut back = [0];
@@ -124,10 +124,10 @@ fn a_server_that_stops_says_so() {
 
 #[test]
 fn nobody_there_is_no_answer() {
-    let desk = Desk::new();
-    desk.serve("--service echo=echo --anonymous").stop();
+    let folder = Folder::new();
+    folder.serve("--service echo=echo --anonymous").stop();
     let begin = Instant::now();
-    let (status, said) = desk.says("--timeout 1s echo");
+    let (status, said) = folder.says("--timeout 1s echo");
     assert_eq!(status, 2);
     assert!(said.contains("echo: no answer (no-answer)"), "{said}");
     assert!(begin.elapsed() < Duration::from_secs(10));
@@ -135,21 +135,21 @@ fn nobody_there_is_no_answer() {
 
 #[test]
 fn a_target_that_is_not_there_is_refused() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
     drop(listener);
-    let mut server = desk.serve(&format!("--service web=tcp:{at} --anonymous"));
-    let (status, said) = desk.says("web");
+    let mut server = folder.serve(&format!("--service web=tcp:{at} --anonymous"));
+    let (status, said) = folder.says("web");
     assert_eq!(status, 1, "{said}");
     server.line("cannot reach the service's target service=\"web\" address=\"127.0.0.1:");
 }
 
 #[test]
 fn a_port_whose_connections_are_refused_says_so_once() {
-    let desk = Desk::new();
-    let _server = desk.serve("--service echo=echo --anonymous");
-    let (mut client, at) = desk.listen("other");
+    let folder = Folder::new();
+    let _server = folder.serve("--service echo=echo --anonymous");
+    let (mut client, at) = folder.listen("other");
     for _ in 0..3 {
         let mut stream = TcpStream::connect(&at).unwrap();
         // Refused: an error, or nothing.

@@ -1,42 +1,42 @@
 //! Who may connect, and to whom.
 
-use crate::desk::Desk;
+use crate::folder::Folder;
 use std::fs;
 use std::process::Command;
 
 #[test]
 fn users_are_known_by_their_keys() {
-    let desk = Desk::new();
-    let (alice, bob) = (desk.user("alice.key"), desk.user("bob.key"));
-    fs::write(desk.path("users"), format!("# staff\n{alice} Alice\n")).unwrap();
-    let _server = desk.serve("--service echo=echo --users users --authenticators both");
-    let (status, said) = desk.says("--user alice.key echo");
+    let folder = Folder::new();
+    let (alice, bob) = (folder.user("alice.key"), folder.user("bob.key"));
+    fs::write(folder.path("users"), format!("# staff\n{alice} Alice\n")).unwrap();
+    let _server = folder.serve("--service echo=echo --users users --authenticators both");
+    let (status, said) = folder.says("--user alice.key echo");
     assert_eq!(status, 0, "{said}");
     for stranger in ["--user bob.key echo", "echo", "--user alice.key other"] {
-        let (status, said) = desk.says(stranger);
+        let (status, said) = folder.says(stranger);
         assert_eq!(status, 1, "{stranger}: {said}");
         assert!(said.contains("the server refused the connection"), "{said}");
     }
-    fs::write(desk.path("users"), format!("{alice}\n{bob}\n")).unwrap();
-    assert_eq!(desk.says("--user bob.key echo").0, 0);
-    fs::write(desk.path("users"), "").unwrap();
-    assert_eq!(desk.says("--user bob.key echo").0, 1);
+    fs::write(folder.path("users"), format!("{alice}\n{bob}\n")).unwrap();
+    assert_eq!(folder.says("--user bob.key echo").0, 0);
+    fs::write(folder.path("users"), "").unwrap();
+    assert_eq!(folder.says("--user bob.key echo").0, 1);
 }
 
 #[test]
 fn box_is_taken_where_it_is_offered() {
-    let desk = Desk::new();
-    fs::write(desk.path("users"), desk.user("alice.key")).unwrap();
-    let _server = desk.serve("--service echo=echo --users users --authenticators box");
-    assert_eq!(desk.says("--user alice.key echo").0, 0);
+    let folder = Folder::new();
+    fs::write(folder.path("users"), folder.user("alice.key")).unwrap();
+    let _server = folder.serve("--service echo=echo --users users --authenticators box");
+    assert_eq!(folder.says("--user alice.key echo").0, 0);
 }
 
 #[test]
 fn a_record_of_another_key_is_refused() {
-    let desk = Desk::new();
-    let issuer = desk.server("--host issuer.example -o issuer.key");
-    let key = desk.server("--host shop.example -o shop.key --issuer issuer.key");
-    let _server = desk.start(
+    let folder = Folder::new();
+    let issuer = folder.server("--host issuer.example -o issuer.key");
+    let key = folder.server("--host shop.example -o shop.key --issuer issuer.key");
+    let _server = folder.start(
         "serve --key shop.key --listen 127.0.0.1:0 --record web.record --service echo=echo \
          --anonymous",
         "for ",
@@ -46,14 +46,14 @@ fn a_record_of_another_key_is_refused() {
         format!("--trust {issuer}"),
         "--host shop.example".to_owned(),
     ] {
-        assert_eq!(desk.says(&format!("{good} echo")).0, 0, "{good}");
+        assert_eq!(folder.says(&format!("{good} echo")).0, 0, "{good}");
     }
     for (bad, reason) in [
         (format!("--pin {issuer}"), "untrusted"),
         (format!("--trust {key}"), "untrusted"),
         ("--host web.example".to_owned(), "wrong-host"),
     ] {
-        let (status, said) = desk.says(&format!("{bad} echo"));
+        let (status, said) = folder.says(&format!("{bad} echo"));
         assert_eq!(status, 1, "{bad}");
         assert!(said.contains(reason), "{said}");
     }
@@ -61,7 +61,7 @@ fn a_record_of_another_key_is_refused() {
 
 #[test]
 fn wrong_usage_says_what_to_do() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let serve = "serve --key web.key --service echo=echo";
     for (line, has) in [
         (format!("{serve} --listen 127.0.0.1:0"), "--anonymous"),
@@ -98,7 +98,7 @@ fn wrong_usage_says_what_to_do() {
         ("keygen user -o web.key".to_owned(), "already exists"),
         ("status 127.0.0.1:1".to_owned(), "--metrics"),
     ] {
-        let (status, said) = desk.status(&line);
+        let (status, said) = folder.status(&line);
         assert_eq!(status, 2, "{line}: {said}");
         assert!(said.contains(has), "{line}: {said}");
     }
@@ -107,31 +107,31 @@ fn wrong_usage_says_what_to_do() {
 /// A pipe that nobody writes holds up neither the start nor a server that runs.
 #[test]
 fn a_pipe_in_place_of_a_file_blocks_nobody() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let pipe = |name: &str| {
-        let made = Command::new("mkfifo").arg(desk.path(name)).status();
+        let made = Command::new("mkfifo").arg(folder.path(name)).status();
         assert!(made.unwrap().success());
     };
     pipe("pipe");
     let serve = "serve --key web.key --listen 127.0.0.1:0 --service echo=echo --users pipe";
-    let (status, said) = desk.status(serve);
+    let (status, said) = folder.status(serve);
     assert!(status == 2 && said.contains("not a regular file"), "{said}");
-    fs::write(desk.path("users"), desk.user("alice.key")).unwrap();
-    let _server = desk.serve("--service echo=echo --users users --anonymous");
-    assert_eq!(desk.says("echo").0, 0);
-    fs::rename(desk.path("pipe"), desk.path("users")).unwrap();
-    assert_eq!(desk.says("echo").0, 0, "it waits for the pipe");
-    fs::create_dir(desk.path("records")).unwrap();
+    fs::write(folder.path("users"), folder.user("alice.key")).unwrap();
+    let _server = folder.serve("--service echo=echo --users users --anonymous");
+    assert_eq!(folder.says("echo").0, 0);
+    fs::rename(folder.path("pipe"), folder.path("users")).unwrap();
+    assert_eq!(folder.says("echo").0, 0, "it waits for the pipe");
+    fs::create_dir(folder.path("records")).unwrap();
     pipe("records/evil.record");
     let directory = "directory --key web.key --listen 127.0.0.1:0 --records records";
-    let mut directory = desk.start(directory, "not a record");
+    let mut directory = folder.start(directory, "not a record");
     directory.line("0 records");
 }
 
 /// A server whose standard error nobody reads serves, and ends as it should.
 #[test]
 fn a_server_that_nobody_hears_serves() {
-    let desk = Desk::new();
+    let folder = Folder::new();
     let serve = "serve --key web.key --listen 127.0.0.1:0 --service echo=echo --anonymous";
-    assert_eq!(desk.unheard(&format!("{serve} --duration 1s")), Some(0));
+    assert_eq!(folder.unheard(&format!("{serve} --duration 1s")), Some(0));
 }

@@ -18,7 +18,7 @@ use clew_tunnel_udp::tunnel::record::{
 use clew_tunnel_udp::tunnel::wire::values::Value;
 use clew_tunnel_udp::tunnel::x25519::Secret;
 use clew_tunnel_udp::tunnel::{Reason, keys};
-use clew_tunnel_udp::{Client, Clock, Connection, First, Tunnel, wall};
+use clew_tunnel_udp::{Client, Clock, Connection, FirstPacket, Tunnel, wall};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
@@ -240,7 +240,7 @@ pub struct ClewDialer {
 }
 
 impl ClewDialer {
-    fn first(&self, first: &mut First, bytes: &[u8]) -> Result<Connection, Reason> {
+    fn first(&self, first: &mut FirstPacket, bytes: &[u8]) -> Result<Connection, Reason> {
         let connection = first.connect("bench", self.user);
         first.send(&connection, "get", |call| call.bytes(bytes))?;
         Ok(connection)
@@ -261,7 +261,7 @@ impl Dialer for ClewDialer {
                 _tunnel: None,
             });
         }
-        let first = |first: &mut First| self.first(first, &bytes);
+        let first = |first: &mut FirstPacket| self.first(first, &bytes);
         let (tunnel, connection) = match self.prepared.take() {
             Some(tunnel) => {
                 let connection = tunnel.begin(first);

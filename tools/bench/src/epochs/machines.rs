@@ -15,7 +15,7 @@ use clew_group::curve::{G1, Scalar};
 use clew_group::xr::Generators;
 use clew_group::{EpochIssuer, PublicKey, Scheme};
 use clew_keys::IssuerKeyFile;
-use clew_manager::{INDEXES, When};
+use clew_manager::{EpochStart, INDEXES};
 use rayon::prelude::*;
 use rusqlite::{Connection, params};
 use std::cell::RefCell;
@@ -205,7 +205,7 @@ fn in_store(m: &Machines) -> Vec<Case<'_>> {
         let issuing = &mut *m.issuing.borrow_mut();
         let made = issuing
             .store
-            .rebase(&issuing.issuer, When::now(NOW), &mut |_, _| true);
+            .rebase(&issuing.issuer, EpochStart::now(NOW), &mut |_, _| true);
         made.expect("the disk takes it")
     };
     vec![

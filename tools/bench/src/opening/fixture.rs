@@ -2,7 +2,7 @@
 
 use crate::groups::{PACKET, rng};
 use crate::issuing::{Issuing, checked};
-use clew_evidence::{Asked, CheckedGroup, Found, Packet, Question, Request, Share, Step};
+use clew_evidence::{Asked, CheckedGroup, FoundRow, Packet, Question, Request, Share, Step};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::{Decryption, Quorum, SecretShare, Set, Trustee};
@@ -14,7 +14,7 @@ pub struct Fixture {
     pub quorum: Quorum,
     pub group: CheckedGroup,
     pub trustees: Vec<TrusteeKeyFile>,
-    pub found: Found,
+    pub found: FoundRow,
     /// What the machine signs with.
     pub base: G1,
     body: Vec<u8>,
@@ -28,7 +28,7 @@ impl Fixture {
         let key = issuing.enrol("machine-1");
         issuing.store.refresh().expect("the store is whole");
         let machine = issuing.machine("machine-1");
-        let found = Found {
+        let found = FoundRow {
             row: issuing.store.row(&machine).expect("the register is whole"),
             x: (scheme == Scheme::Xr).then(|| machine.x(&issuing.issuer)),
         };

@@ -1,6 +1,6 @@
 //! Opening by trustees: what each of them computes, and everybody else, by their number.
 
-mod ceremony;
+mod dkg;
 mod fixture;
 mod matching;
 mod shares;
@@ -24,7 +24,7 @@ const OF_BBS04: (u8, u8) = (2, 3);
 pub fn run(options: &Options) -> io::Result<()> {
     let of_xr = QUORUMS.map(|(t, n)| Fixture::new(Scheme::Xr, quorum(t, n)));
     let asked: Vec<_> = of_xr.iter().map(matching::asked).collect();
-    let ceremonies = QUORUMS.map(|(t, n)| ceremony::Fixture::new(t, n));
+    let runs = QUORUMS.map(|(t, n)| dkg::Fixture::new(t, n));
     let (t, n) = OF_BBS04;
     let of_bbs04 = Fixture::new(Scheme::Bbs04, quorum(t, n));
 
@@ -36,8 +36,8 @@ pub fn run(options: &Options) -> io::Result<()> {
     for (f, asked) in of_xr.iter().zip(&asked) {
         cases.extend(matching::all(f, asked, &prefix(f)));
     }
-    for ((t, n), f) in QUORUMS.iter().zip(&ceremonies) {
-        cases.extend(ceremony::all(f, &format!("{t}/{n}")));
+    for ((t, n), f) in QUORUMS.iter().zip(&runs) {
+        cases.extend(dkg::all(f, &format!("{t}/{n}")));
     }
     let (mut record, _) = report::measure(options, &[], cases)?;
     record.tables.push(by_quorum(&record.rows));

@@ -8,7 +8,7 @@ use clew_group::Scheme;
 use clew_group::curve::Scalar;
 use clew_keys::update::{NoWitnesses, update};
 use clew_keys::{IssuerKeyFile, MemberKeyFile};
-use clew_manager::{GROUP_FILE, Store, When};
+use clew_manager::{EpochStart, GROUP_FILE, Store};
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn revoked(epoch: u32) -> String {
 }
 
 fn revoke(store: &mut Store, issuer: &IssuerKeyFile, epoch: u32) -> u32 {
-    let when = When {
+    let when = EpochStart {
         now: NOW,
         start: NOW + u64::from(epoch),
         far: false,

@@ -1,4 +1,4 @@
-//! Trustees: shares of the opening key, from the ceremony to a match.
+//! Trustees: shares of the opening key, from the DKG to a match.
 
 use super::{Draws, Operation, fixed, followed, nothing, random};
 use clew_group::bbs04;
@@ -158,10 +158,13 @@ fn own(secret: &[u8; 32]) -> SecretShare {
 }
 
 pub fn all(f: &Fixture) -> Vec<Operation<'_>> {
-    [ceremonies(f), opening(f)].into_iter().flatten().collect()
+    [key_generation(f), opening(f)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-fn ceremonies(f: &Fixture) -> Vec<Operation<'_>> {
+fn key_generation(f: &Fixture) -> Vec<Operation<'_>> {
     let share = |_: &mut Draws| f.share;
     vec![
         Operation::new("quorum deal", Draws::scalar, |xi| {

@@ -1,8 +1,8 @@
 //! Trustees who answer.
 
-use super::{World, XR, rng};
+use super::{Fixture, XR, rng};
 use clew_evidence::{
-    Asked, Combined, DeviceEntry, EntryKey, Fault, Found, JudgeRule, Match, OpenedBase, Opening,
+    Asked, Combined, DeviceEntry, EntryKey, Fault, FoundRow, JudgeRule, Match, OpenedBase, Opening,
     Packet, Question, RegisterEntry, Request, Search, Share, Step, combine_match, combine_opening,
     gather_blinds, gather_commitments, judge_match, judge_opening,
 };
@@ -17,7 +17,7 @@ pub fn set(indices: &[u8]) -> Set {
     Set::of(indices.iter().map(|index| trustee(*index))).unwrap()
 }
 
-impl World {
+impl Fixture {
     pub fn request(&self, machine: usize) -> Request {
         let packet = self.packet(machine);
         Request::new(&self.group, Question::Opening, &packet, Some([8; 32])).unwrap()
@@ -53,7 +53,7 @@ impl World {
     }
 
     /// The row that an opened base leads to, asked for one by one.
-    pub fn find(&self, search: &Search) -> Option<Found> {
+    pub fn find(&self, search: &Search) -> Option<FoundRow> {
         let mut all = (0..self.entries.len()).map(|machine| self.found(machine));
         all.find(|found| search.fits(&found.row.entry, found.x.as_ref()))
     }
@@ -147,10 +147,10 @@ pub fn blamed(rule: JudgeRule, trustee: Trustee) -> Fault {
 }
 
 /// Judges an opening of machine 0 after a change.
-pub fn opening_fault(world: &World, change: impl FnOnce(&mut Opening)) -> Fault {
-    let mut opening = world.opening(0);
+pub fn opening_fault(fixture: &Fixture, change: impl FnOnce(&mut Opening)) -> Fault {
+    let mut opening = fixture.opening(0);
     change(&mut opening);
-    judge_opening(&world.group, &opening, &world.packet(0)).unwrap_err()
+    judge_opening(&fixture.group, &opening, &fixture.packet(0)).unwrap_err()
 }
 
 /// Judges a match that says yes about machine 0 after a change.

@@ -1,7 +1,7 @@
 //! The issuer's secret and what members have, by the equations and not by the issuer's code.
 
 use super::NONCE;
-use clew_evidence::{DeviceEntry, EntryKey, GroupId, How, RegisterEntry};
+use clew_evidence::{DeviceEntry, EntryKey, GroupId, KeyOrigin, RegisterEntry};
 use clew_group::curve::{G1, G2, Scalar};
 use clew_group::{EpochId, MemberKey, Scheme, Step, Witness, domain_separator};
 use ed25519_dalek::{Signer, SigningKey as DeviceKey};
@@ -144,9 +144,9 @@ impl Issuer {
             index: machine as u32,
             joined: if late { 3 } else { 0 },
             how: if own_host {
-                How::OwnHost
+                KeyOrigin::OwnHost
             } else {
-                How::IssuerHost
+                KeyOrigin::IssuerHost
             },
             replaces: (machine == super::REISSUED).then_some(super::REVOKED as u32),
             credential: self.credential(machine).to_bytes(),

@@ -23,7 +23,7 @@ pub mod issuer;
 
 use clew_evidence::WallTime;
 use clew_evidence::{
-    Change, CheckedGroup, Checkpoint, EpochRecord, Found, Genesis, GroupFile, GroupFileError,
+    Change, CheckedGroup, Checkpoint, EpochRecord, FoundRow, Genesis, GroupFile, GroupFileError,
     HEADER, Origin, Packet, RegisterEntry, RegisterHead, Row, SharingRecord, appended_nodes,
     consistency, inclusion, root, sign_part,
 };
@@ -66,7 +66,7 @@ pub const CHECKPOINT: u32 = 2;
 
 pub type Nodes = HashMap<(u32, u32), [u8; 32]>;
 
-pub struct World {
+pub struct Fixture {
     pub issuer: Issuer,
     pub manager: DeviceKey,
     pub genesis: Genesis,
@@ -85,13 +85,14 @@ pub struct World {
     pub nodes: Nodes,
 }
 
-pub static XR: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::Dkg));
-pub static BBS04: LazyLock<World> =
-    LazyLock::new(|| World::new(Scheme::Bbs04, Origin::TrustedDealer));
+pub static XR: LazyLock<Fixture> = LazyLock::new(|| Fixture::new(Scheme::Xr, Origin::Dkg));
+pub static BBS04: LazyLock<Fixture> =
+    LazyLock::new(|| Fixture::new(Scheme::Bbs04, Origin::TrustedDealer));
 /// As [`XR`], with a trusted dealer in the packets' epoch.
-pub static DEALT: LazyLock<World> = LazyLock::new(|| World::new(Scheme::Xr, Origin::TrustedDealer));
+pub static DEALT: LazyLock<Fixture> =
+    LazyLock::new(|| Fixture::new(Scheme::Xr, Origin::TrustedDealer));
 
-pub fn worlds() -> [&'static World; 2] {
+pub fn fixtures() -> [&'static Fixture; 2] {
     [&BBS04, &XR]
 }
 
@@ -169,7 +170,7 @@ impl Growing {
     }
 }
 
-impl World {
+impl Fixture {
     fn new(scheme: Scheme, origin: Origin) -> Self {
         let mut rng = rng(7);
         let manager = DeviceKey::from_bytes(&[5; 32]);
@@ -250,9 +251,9 @@ impl World {
         (self.genesis.scheme == Scheme::Xr).then(|| secret_x(machine))
     }
 
-    pub fn found(&self, machine: usize) -> Found {
+    pub fn found(&self, machine: usize) -> FoundRow {
         let (row, x) = (self.row(machine), self.x(machine));
-        Found { row, x }
+        FoundRow { row, x }
     }
 
     /// The group and a row of a register in which one entry is another, all signed by the manager.

@@ -77,13 +77,13 @@ fn blocks_far_behind_are_old() {
 
 #[test]
 fn timestamps_are_of_now() {
-    let window = Acceptance::default().window;
+    let tolerance = Acceptance::default().tolerance;
     let nanosecond = Duration::from_nanos(1);
     for (now, reason) in [
-        (NOW + window, Reason::Ok),
-        (NOW + window + nanosecond, Reason::Stale),
-        (NOW - window, Reason::Ok),
-        (NOW - window - nanosecond, Reason::Future),
+        (NOW + tolerance, Reason::Ok),
+        (NOW + tolerance + nanosecond, Reason::Stale),
+        (NOW - tolerance, Reason::Ok),
+        (NOW - tolerance - nanosecond, Reason::Future),
     ] {
         let mut flow = flow();
         let block = flow.block(1, Distribution::Every);

@@ -2,8 +2,8 @@
 
 use super::{NOW, Sent, TestGroup, rng, set};
 use clew_evidence::{
-    CheckedGroup, CombineError, Found, GroupFile, Judgement, OpenedBase, Opening, Packet, Question,
-    Request, Row, Search, Share, combine_opening,
+    CheckedGroup, CombineError, FoundRow, GroupFile, Judgement, OpenedBase, Opening, Packet,
+    Question, Request, Row, Search, Share, combine_opening,
 };
 use clew_group::Scheme;
 use clew_group::curve::G1;
@@ -37,17 +37,17 @@ impl Sent {
 
 impl TestGroup {
     /// The row of a machine with its x.
-    pub fn found(&self, name: &str) -> Found {
+    pub fn found(&self, name: &str) -> FoundRow {
         let machine = self.store.machine(name).unwrap().unwrap();
         let is_xr = machine.entry.scheme() == Scheme::Xr;
-        Found {
+        FoundRow {
             row: self.store.row(&machine).unwrap(),
             x: is_xr.then(|| machine.x(&self.issuer)),
         }
     }
 
     /// The row that the store finds for an opened base.
-    pub fn find(&self, epoch: u32, search: Search) -> Option<Found> {
+    pub fn find(&self, epoch: u32, search: Search) -> Option<FoundRow> {
         let mut progress = |_, _| true;
         let found = self
             .store
@@ -80,7 +80,7 @@ pub struct Comparison<'a> {
     pub acme: &'a TestGroup,
     pub group: CheckedGroup,
     pub sent: Sent,
-    pub found: Found,
+    pub found: FoundRow,
     pub base: G1,
     pub request: Request,
 }
@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn at_desk<T>(
+    fn as_trustee<T>(
         &self,
         index: u8,
         act: impl FnOnce(Responder<'_>, Case<'_>, Candidate<'_>) -> T,
@@ -120,19 +120,19 @@ impl<'a> Comparison<'a> {
     }
 
     pub fn commit(&self, index: u8, set: Set, seed: u64) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |responder, case, with| {
+        self.as_trustee(index, |responder, case, with| {
             responder.commit(case, with, set, NOW, &mut rng(seed))
         })
     }
 
     pub fn reveal(&self, index: u8, commitments: &[Share]) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |responder, case, with| {
+        self.as_trustee(index, |responder, case, with| {
             responder.reveal(case, with, commitments)
         })
     }
 
     pub fn compare(&self, index: u8, blinds: &[Share]) -> Result<Share, TrusteeError> {
-        self.at_desk(index, |responder, case, with| {
+        self.as_trustee(index, |responder, case, with| {
             responder.compare(case, with, blinds, &mut rng(7))
         })
     }

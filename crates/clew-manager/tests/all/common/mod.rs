@@ -11,7 +11,7 @@ use clew_group::{Fault, MemberKey, PublicKey, Revoked, Scheme, Signed, Verifying
 use clew_keys::update::{UpdateError, Witnesses, update};
 use clew_keys::witness_file::{self, Need};
 use clew_keys::{IssuerKey, IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
-use clew_manager::{GROUP_FILE, ISSUER_KEY, NewGroup, Opening, Store, StoreError, When};
+use clew_manager::{EpochStart, GROUP_FILE, ISSUER_KEY, NewGroup, Opening, Store, StoreError};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::fs;
@@ -82,7 +82,7 @@ impl TestGroup {
 
     /// Revokes machines together, by a rebase if that is asked for.
     pub fn revoke_all(&mut self, names: &[&str], rebase: bool) -> u32 {
-        let when = When::now(self.next());
+        let when = EpochStart::now(self.next());
         let names: Vec<Name> = names.iter().map(|name| name.parse().unwrap()).collect();
         let revoked = self
             .store

@@ -117,7 +117,7 @@ impl Attempt {
         newest_first.find(|place| boxed.decrypt(&self.keys[*place].0.stream))
     }
 
-    /// The key that opened it. All others are erased, and c'.
+    /// The key that decrypted it. All others are erased, and c'.
     pub(crate) fn into_keys(mut self, place: usize) -> (PacketKeys, Binder, u32) {
         let (keys, binder) = self.keys.swap_remove(place);
         (keys, binder, self.sends.count)

@@ -28,7 +28,7 @@ use attempt::Attempt;
 use tunnel::{Asked, Wish};
 
 use super::channel::{Common, Now, check_service};
-use super::endpoint::{Endpoint, Load};
+use super::endpoint::{Endpoint, Usage};
 use super::event::{ConnectionId, TunnelId};
 use super::hash::Hasher;
 use super::tids::{Shard, Tids};
@@ -259,8 +259,8 @@ impl Client {
     }
 
     /// How much there is of everything. Looks at each tunnel.
-    pub fn load(&self) -> Load {
-        Load {
+    pub fn load(&self) -> Usage {
+        Usage {
             work: self.shared.solves.len(),
             ..self.common_load()
         }

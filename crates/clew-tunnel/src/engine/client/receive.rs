@@ -10,7 +10,7 @@ use crate::engine::Datagram;
 use crate::engine::channel::Now;
 use crate::engine::event::Event;
 use crate::engine::receive::{GROUP, Waiting};
-use crate::engine::tids::Which;
+use crate::engine::tids::TidUse;
 use crate::reason::Reason;
 use crate::wire::packet::{Packet, Side, Tid};
 
@@ -36,7 +36,7 @@ impl Client {
                         source: peer,
                         boxed,
                     };
-                    if which == Which::Initiation {
+                    if which == TidUse::Initiation {
                         self.decrypted_first(&mut now, waiting);
                         continue;
                     }
@@ -106,7 +106,7 @@ impl Client {
             shared.common.events.push_back(opened);
             Ok(())
         });
-        waiting.which = Which::Current;
+        waiting.which = TidUse::Current;
         self.decrypted(now, waiting);
     }
 }

@@ -7,7 +7,7 @@ use core::mem::take;
 use super::attempt::Attempt;
 use super::rekey::Rekeying;
 use crate::engine::packet_keys::PacketKeys;
-use crate::engine::tids::{TidList, Which};
+use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys::Binder;
 use crate::reason::Reason;
@@ -83,7 +83,7 @@ impl State {
     /// The TIDs of its packets.
     pub(super) fn tids(&self) -> TidList {
         match self {
-            Self::First(attempt) => [Some((attempt.tid(), Which::Initiation)), None, None],
+            Self::First(attempt) => [Some((attempt.tid(), TidUse::Initiation)), None, None],
             Self::Open(keyed) | Self::Rekey(keyed, _) => {
                 let [current, draining] = keyed.keys.tids();
                 [current, draining, None]

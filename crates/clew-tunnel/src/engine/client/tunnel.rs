@@ -18,7 +18,7 @@ use crate::engine::outgoing::Outgoing;
 use crate::engine::party::Party;
 use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
-use crate::engine::tids::{TidList, Which};
+use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::limits::{KEEPALIVE, KEEPALIVE_BYTES, NOISE, PACKET_MIN, REKEY};
 use crate::puzzle::{R_BYTES, Search};
@@ -231,7 +231,7 @@ impl Party for Tunnel {
     ) -> Result<(), Reason> {
         self.heard = now.instant;
         self.is_silent = false;
-        if decrypted.which == Which::Current && matches!(self.state, State::Rekey(..)) {
+        if decrypted.which == TidUse::Current && matches!(self.state, State::Rekey(..)) {
             self.state.rekeyed()?;
             self.rekey_at = next_rekey(now);
         }

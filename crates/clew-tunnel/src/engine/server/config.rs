@@ -30,7 +30,7 @@ pub struct Config {
     pub is_name_service: bool,
     /// How much it takes on.
     pub limits: Limits,
-    /// Which part of the server this is.
+    /// Which shard of the server this is.
     pub shard: Shard,
 }
 

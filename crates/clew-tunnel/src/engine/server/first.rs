@@ -10,8 +10,8 @@ use crate::engine::channel::Now;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::rate::Rate;
 use crate::engine::receive::Decrypted;
-use crate::engine::tids::Which;
-use crate::engine::trace::Seen;
+use crate::engine::tids::TidUse;
+use crate::engine::trace::TracedPacket;
 use crate::keys::{self, Binder, Nonce};
 use crate::puzzle::{Asked, SOLUTION_BYTES, Solution};
 use crate::reason::Reason;
@@ -80,12 +80,12 @@ impl Server {
         let checked = solution.map(|solution| self.check_solution(&clear, solution));
         let solved = checked.transpose().map_err(Fate::Discard)?;
         let known = self.tids.get(clear.tid);
-        if let Some((index, Which::Current)) = known {
+        if let Some((index, TidUse::Current)) = known {
             return self.again(now, index, clear, initiation);
         }
         self.check_replay(&clear)?;
         match known {
-            Some((index, Which::Initiation)) => self.rekey(now, index, clear, initiation),
+            Some((index, TidUse::Initiation)) => self.rekey(now, index, clear, initiation),
             Some(_) => Err(Reason::BadBox.into()),
             None => self.queue(now, clear, solved, initiation),
         }
@@ -338,7 +338,7 @@ impl Clear {
 
     fn decrypted(self, plaintext: Plaintext<'_>) -> Decrypted<'_> {
         Decrypted {
-            packet: Seen {
+            packet: TracedPacket {
                 tid: self.tid,
                 nonce: self.nonce,
                 seq: plaintext.seq,
@@ -346,7 +346,7 @@ impl Clear {
                 bytes: self.bytes,
                 is_initiation: true,
             },
-            which: Which::Current,
+            which: TidUse::Current,
             source: self.source,
             plaintext,
         }

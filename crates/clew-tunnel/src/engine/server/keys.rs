@@ -60,7 +60,7 @@ pub(super) struct ServerKeys {
     due: WallTime,
 }
 
-/// A secret that goes on by its hash, so that parts of a server that began with the same one have the same
+/// A secret that goes on by its hash, so that shards of a server that began with the same one have the same
 /// S' at any time, and who gets hold of it learns none that was before.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Seed([u8; 32]);

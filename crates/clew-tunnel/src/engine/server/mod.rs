@@ -28,7 +28,7 @@ use keys::ServerKeys;
 pub use tunnel::Tunnel;
 
 use super::channel::{Common, Now};
-use super::endpoint::{Endpoint, Load};
+use super::endpoint::{Endpoint, Usage};
 use super::event::{ConnectionId, Event, Reply, TunnelId};
 use super::hash::Hasher;
 use super::rate::{Bucket, Prefixes};
@@ -89,7 +89,7 @@ struct Rates {
 
 impl Server {
     /// A server at its start: it has a new S', and knows no tunnel. `seed` is what its ephemeral keys are made
-    /// of: random, never stored, and never used again but for parts of this server on other cores, which
+    /// of: random, never stored, and never used again but for shards of this server on other cores, which
     /// are given the same one at the same time of day.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Server {
     ) -> Result<Self, Reason> {
         let keys = ServerKeys::new(secret, &config, seed, now.wall)?;
         let hasher = Hasher::new(now.random());
-        let (chosen, part) = (config.limits, config.shard);
+        let (chosen, shard) = (config.limits, config.shard);
         let mut common = Common::default();
         common
             .events
@@ -111,7 +111,7 @@ impl Server {
             common,
             config,
             keys,
-            replays: ReplaySet::new(hasher, chosen.replay, limits::WINDOW),
+            replays: ReplaySet::new(hasher, chosen.replay, limits::ACCEPTANCE_WINDOW),
             solutions: ReplaySet::new(hasher, limits::SOLUTIONS_MAX, limits::PUZZLE_LIFE),
             decrypt: Vec::new(),
             packets: Vec::new(),
@@ -127,7 +127,7 @@ impl Server {
             silent: VecDeque::new(),
             wall: now.wall,
         };
-        Ok(Self::with(shared, Tids::new(hasher, part)))
+        Ok(Self::with(shared, Tids::new(hasher, shard)))
     }
 
     /// The newest record.
@@ -135,17 +135,17 @@ impl Server {
         self.shared.keys.record()
     }
 
-    /// Whether a TID is of a tunnel of this part.
+    /// Whether a TID is of a tunnel of this shard.
     pub fn has_tid(&self, tid: Tid) -> bool {
         self.tids.has(tid)
     }
 
-    /// What other parts of the server have to know.
+    /// What other shards of the server have to know.
     pub fn shard_messages(&mut self) -> Vec<ShardMessage> {
         self.tids.messages()
     }
 
-    /// Another part has accepted an initiation packet that would come here if it came again.
+    /// Another shard has accepted an initiation packet that would come here if it came again.
     pub fn remember(&mut self, client: &Public, nonce: Nonce) {
         self.shared
             .replays
@@ -210,11 +210,11 @@ impl Server {
     }
 
     /// How much there is of everything. Looks at each tunnel.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> Usage {
         let shared = &self.shared;
         let waiting = self.tunnels.iter().map(|tunnel| tunnel.waiting.len());
         let work = shared.decrypt.len() + shared.taken + shared.verify.len();
-        Load {
+        Usage {
             remembered: shared.replays.len(),
             work: work + waiting.sum::<usize>(),
             silent: shared.silent.len(),

@@ -6,7 +6,7 @@ use super::Server;
 use crate::engine::Datagram;
 use crate::engine::channel::Now;
 use crate::engine::receive::{GROUP, Waiting};
-use crate::engine::tids::Which;
+use crate::engine::tids::TidUse;
 use crate::reason::Reason;
 use crate::wire::packet::{Packet, Side};
 
@@ -26,7 +26,7 @@ impl Server {
                 Ok(Packet::Tunnel(Side::Client, boxed)) => {
                     // A rekey of the same batch may be what makes it known.
                     match self.tids.get(boxed.tid) {
-                        None | Some((_, Which::Initiation)) => self.count(Reason::UnknownTid),
+                        None | Some((_, TidUse::Initiation)) => self.count(Reason::UnknownTid),
                         Some((index, which)) => group.push(Waiting {
                             index,
                             which,

@@ -5,7 +5,7 @@ use clew_wire::Instant;
 
 use crate::boxes::Key;
 use crate::engine::packet_keys::PacketKeys;
-use crate::engine::tids::{TidList, Which};
+use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys;
 use crate::limits::{REKEY, REKEY_ANSWER};
@@ -78,7 +78,7 @@ impl State {
 
     /// The TIDs of its packets.
     pub(super) fn tids(&self) -> TidList {
-        let announced = |tid: &Tid| Some((*tid, Which::Initiation));
+        let announced = |tid: &Tid| Some((*tid, TidUse::Initiation));
         match self {
             Self::Open(open) => {
                 let [current, draining] = open.keys.tids();
@@ -175,14 +175,14 @@ mod tests {
         assert_eq!(state.next_key().expect("a key").to_bytes(), next);
         assert_eq!(
             state.tids(),
-            [Some((tid(2), Which::Initiation)), None, None]
+            [Some((tid(2), TidUse::Initiation)), None, None]
         );
         assert_eq!(state.rekey(keys(2), tid(3), now), Ok(()));
-        let announced = Some((tid(3), Which::Initiation));
-        let current = Some((tid(2), Which::Current));
+        let announced = Some((tid(3), TidUse::Initiation));
+        let current = Some((tid(2), TidUse::Current));
         assert_eq!(state.tids(), [current, None, announced], "nothing drains");
         assert_eq!(state.rekey(keys(3), tid(4), now), Ok(()));
-        assert_eq!(state.tids()[1], Some((tid(2), Which::Draining)));
+        assert_eq!(state.tids()[1], Some((tid(2), TidUse::Draining)));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::engine::party::Party;
 use crate::engine::rate::Bucket;
 use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
-use crate::engine::tids::{TidList, Which};
+use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys::{Binder, Nonce};
 use crate::limits::{ANSWER, AUTH_WAIT, IDLE_MAX, PACKET_MIN, T1_LIFE};
@@ -220,7 +220,7 @@ impl Party for Tunnel {
             ..
         } = *decrypted;
         self.heard = now.instant;
-        if which == Which::Current && is_newest && source != self.path.address() {
+        if which == TidUse::Current && is_newest && source != self.path.address() {
             self.moved(shared, now, source, packet.is_initiation);
         }
         self.path.received(source, packet.bytes);

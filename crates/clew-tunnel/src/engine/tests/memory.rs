@@ -15,7 +15,7 @@ use crate::engine::rate::{Bucket, Prefixes, Rate};
 use crate::engine::replay::ReplaySet;
 use crate::engine::table::Table;
 use crate::keys::{self, Nonce};
-use crate::limits::{NONCES, WINDOW};
+use crate::limits::{ACCEPTANCE_WINDOW, NONCES};
 use crate::reason::Reason;
 use crate::wire::packet::{Header, Side, Tid};
 use clew_wire::{Instant, WallTime};
@@ -75,7 +75,7 @@ fn client(n: u32) -> [u8; 4] {
 
 #[test]
 fn a_replay_set_forgets_what_is_out_of_time_and_raises_its_floor_when_full() {
-    let mut set = ReplaySet::new(Hasher::new([1; 16]), 16, WINDOW);
+    let mut set = ReplaySet::new(Hasher::new([1; 16]), 16, ACCEPTANCE_WINDOW);
     let start = 1_000_000_000_000;
     let wall = WallTime::from_nanos(start);
     for n in 0..16 {
@@ -92,7 +92,7 @@ fn a_replay_set_forgets_what_is_out_of_time_and_raises_its_floor_when_full() {
     );
     assert_eq!(set.check(&client(99), start + 1), Ok(()));
     // What cannot be accepted any more needs no place, and no floor.
-    let wall = wall + WINDOW + Duration::from_nanos(17);
+    let wall = wall + ACCEPTANCE_WINDOW + Duration::from_nanos(17);
     let later = wall.as_nanos();
     set.insert(&client(17), later, wall);
     assert_eq!(set.len(), 1);
@@ -102,11 +102,11 @@ fn a_replay_set_forgets_what_is_out_of_time_and_raises_its_floor_when_full() {
 
 #[test]
 fn a_packet_of_the_future_is_remembered_until_its_window_ends() {
-    let mut set = ReplaySet::new(Hasher::new([1; 16]), 16, WINDOW);
+    let mut set = ReplaySet::new(Hasher::new([1; 16]), 16, ACCEPTANCE_WINDOW);
     let now = WallTime::from_millis(1_000_000);
-    let ahead = (now + WINDOW).as_nanos();
+    let ahead = (now + ACCEPTANCE_WINDOW).as_nanos();
     set.insert(&client(1), ahead, now);
-    set.insert(&client(2), now.as_nanos(), now + 2 * WINDOW);
+    set.insert(&client(2), now.as_nanos(), now + 2 * ACCEPTANCE_WINDOW);
     assert_eq!(set.check(&client(1), ahead), Err(Reason::Replayed));
 }
 

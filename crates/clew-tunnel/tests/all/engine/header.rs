@@ -2,7 +2,7 @@
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::server::Config;
-use clew_tunnel::limits::WINDOW;
+use clew_tunnel::limits::ACCEPTANCE_WINDOW;
 use clew_tunnel::wire::packet::{Packet, StaleKey};
 use clew_tunnel::wire::rpc::Rpc;
 
@@ -33,7 +33,7 @@ fn a_first_packet_is_taken_once_whatever_became_of_its_tunnel() {
     assert_eq!(alone.hand(&first), []);
     assert_eq!(alone.counted(Reason::Replayed), 1);
     assert_eq!(alone.server.tunnels(), 0);
-    let _ = alone.wait(2 * ns(WINDOW) + SECOND);
+    let _ = alone.wait(2 * ns(ACCEPTANCE_WINDOW) + SECOND);
     assert_eq!(alone.hand(&first), []);
     assert_eq!(alone.counted(Reason::BadTime), 1);
 }
@@ -80,8 +80,8 @@ fn a_full_replay_set_raises_its_floor_and_takes_nothing_twice() {
 fn the_acceptance_window_ends_where_it_should() {
     for (t, is_taken) in [
         (0_i64, true),
-        (ns(WINDOW) as i64, true),
-        (ns(WINDOW) as i64 + 1, false),
+        (ns(ACCEPTANCE_WINDOW) as i64, true),
+        (ns(ACCEPTANCE_WINDOW) as i64 + 1, false),
     ] {
         for sign in [-1, 1] {
             let mut alone = Alone::new();

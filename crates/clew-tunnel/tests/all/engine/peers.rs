@@ -213,7 +213,7 @@ fn next_tid_without_its_flag_is_discarded_and_its_nonce_can_come_again() {
 }
 
 #[test]
-fn nonces_are_opened_once_and_old_ones_never() {
+fn nonces_are_decrypted_once_and_old_ones_never() {
     let mut alone = Alone::new();
     let rogue = connected(&mut alone);
     let base = rogue.last_nonce() + 10_000;

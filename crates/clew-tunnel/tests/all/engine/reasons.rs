@@ -19,7 +19,7 @@ fn place(reason: Reason) -> Result<&'static str, &'static str> {
         R::Busy => {
             "peers: a_program_that_does_not_decide; bounds: questions_that_wait; solutions: who_has_worked"
         }
-        R::DuplicateNonce | R::OldNonce => "peers: nonces_are_opened_once",
+        R::DuplicateNonce | R::OldNonce => "peers: nonces_are_decrypted_once",
         R::DuplicateSeq | R::Ahead | R::OldWindow | R::UnknownRpc | R::ClosedConnection => {
             "peers: what_is_passed_over"
         }

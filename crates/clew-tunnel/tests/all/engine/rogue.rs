@@ -48,7 +48,7 @@ pub struct Rogue {
     drawn: u8,
 }
 
-/// A packet of the server that was opened.
+/// A packet of the server that was decrypted.
 #[derive(Clone, Debug)]
 pub struct Heard {
     pub seq: u32,

@@ -18,7 +18,7 @@ use crate::engine::network::{client_address, server_address};
 use crate::engine::node::{self, Clock, Echo, Engine, MS, SECOND, START, target};
 use crate::engine::rogue::rpcs;
 
-/// A host of the small world.
+/// A host of the small network.
 struct Host {
     address: SocketAddr,
     server: Server,
@@ -29,7 +29,7 @@ struct Host {
 }
 
 /// A directory that is name server too, a server, and a client, on a network that loses nothing.
-struct World {
+struct TestNetwork {
     now: u64,
     hosts: Vec<Host>,
     client: Client,
@@ -90,7 +90,7 @@ fn by_long_term_key(record: &Record) -> Target {
     }
 }
 
-impl World {
+impl TestNetwork {
     fn new() -> Self {
         let (client, clock) = node::client(9);
         Self {
@@ -116,7 +116,7 @@ impl World {
         for run in out.runs() {
             for bytes in run.bytes.chunks(run.segment) {
                 let host = self.hosts.iter_mut().find(|host| host.address == run.to);
-                let host = host.expect("a host of this world");
+                let host = host.expect("a host of this network");
                 let mut bytes = bytes.to_vec();
                 let peer = client_address(run.from);
                 let all = vec![Datagram {
@@ -204,137 +204,140 @@ impl World {
 
 #[test]
 fn three_tunnels_lead_to_a_server_that_nobody_knew() {
-    let mut world = World::new();
-    let directory = world.hosts[0].server.record();
-    let files = world.hosts[1].server.record();
-    world.hosts[0].known.push(files.clone());
-    let first = world.open(by_long_term_key(&directory));
+    let mut network = TestNetwork::new();
+    let directory = network.hosts[0].server.record();
+    let files = network.hosts[1].server.record();
+    network.hosts[0].known.push(files.clone());
+    let first = network.open(by_long_term_key(&directory));
     let signing = directory.cert.body.signing;
-    let d = world
+    let d = network
         .ask(first, "directory.example", &signing)
         .expect("its own record");
     assert_eq!(d, directory);
-    let second = world.open(target(d));
+    let second = network.open(target(d));
     let signing = files.cert.body.signing;
-    assert_eq!(world.ask(second, "nobody.example", &signing), None);
-    let s = world
+    assert_eq!(network.ask(second, "nobody.example", &signing), None);
+    let s = network
         .ask(second, "files.example", &signing)
         .expect("a record");
-    let third = world.open(target(s));
-    let clock = world.clock.at(world.now);
-    let talk = world
+    let third = network.open(target(s));
+    let clock = network.clock.at(network.now);
+    let talk = network
         .client
         .connect(&clock, third, "echo", None)
         .expect("a connection");
-    let said = world
+    let said = network
         .client
         .write(talk, "say", |call| call.bytes(b"at last"));
     assert_eq!(said, Ok(true));
-    world.run(50 * MS);
-    assert!(world.events.contains(&Event::Readable(talk)));
+    network.run(50 * MS);
+    assert!(network.events.contains(&Event::Readable(talk)));
     // The first was closed by its answer, the others stay.
-    assert!(world.events.contains(&Event::Gone(first, None)));
-    world.run(11 * SECOND);
-    assert_eq!(world.hosts[0].server.counters().of(Reason::Idle), 0);
-    assert!(world.client.status(second).is_some() && world.client.status(third).is_some());
-    assert_eq!(world.hosts[0].server.counters().of(Reason::UnknownHost), 1);
+    assert!(network.events.contains(&Event::Gone(first, None)));
+    network.run(11 * SECOND);
+    assert_eq!(network.hosts[0].server.counters().of(Reason::Idle), 0);
+    assert!(network.client.status(second).is_some() && network.client.status(third).is_some());
+    assert_eq!(
+        network.hosts[0].server.counters().of(Reason::UnknownHost),
+        1
+    );
 }
 
 #[test]
 fn every_server_gives_its_own_record_to_who_has_an_old_one() {
-    let mut world = World::new();
-    let old = world.hosts[1].server.record();
+    let mut network = TestNetwork::new();
+    let old = network.hosts[1].server.record();
     // Both S' of the old record's time are gone, and it has ended.
-    world.run_to(400 * SECOND);
-    let first = world.open(by_long_term_key(&old));
+    network.run_to(400 * SECOND);
+    let first = network.open(by_long_term_key(&old));
     let signing = old.cert.body.signing;
-    let newer = world.ask(first, "files.example", &signing);
+    let newer = network.ask(first, "files.example", &signing);
     let newer = newer.expect("its own record");
     assert_eq!(newer.ecert.check_newer(&old.ecert), Ok(()));
     assert_ne!(newer.ecert.body.ephemeral, old.ecert.body.ephemeral);
     // Under the boxing key it gives nothing else.
     for asked in ["directory.example", "echo"] {
-        let server = &world.hosts[1].server;
+        let server = &network.hosts[1].server;
         let before = server.counters().of(Reason::NotAllowed);
-        let tunnel = world.open(by_long_term_key(&old));
+        let tunnel = network.open(by_long_term_key(&old));
         if asked == "echo" {
-            let clock = world.clock.at(world.now);
-            let talk = world.client.connect(&clock, tunnel, asked, None);
+            let clock = network.clock.at(network.now);
+            let talk = network.client.connect(&clock, tunnel, asked, None);
             assert!(talk.is_ok());
         } else {
             let identity = Identity {
                 signing: None,
                 hostname: asked,
             };
-            assert_eq!(world.client.request(tunnel, &identity), Ok(true));
+            assert_eq!(network.client.request(tunnel, &identity), Ok(true));
         }
-        world.run(50 * MS);
-        let server = &world.hosts[1].server;
+        network.run(50 * MS);
+        let server = &network.hosts[1].server;
         assert_eq!(server.counters().of(Reason::NotAllowed), before + 1);
-        assert!(world.client.status(tunnel).is_none(), "{asked}");
+        assert!(network.client.status(tunnel).is_none(), "{asked}");
     }
 }
 
 /// A program need not be so quick that its question is in the first packet.
 #[test]
 fn a_tunnel_for_one_answer_waits_for_its_question() {
-    let mut world = World::new();
-    let files = world.hosts[1].server.record();
-    let first = world.open(by_long_term_key(&files));
-    world.run(SECOND);
+    let mut network = TestNetwork::new();
+    let files = network.hosts[1].server.record();
+    let first = network.open(by_long_term_key(&files));
+    network.run(SECOND);
     let signing = files.cert.body.signing;
-    let own = world.ask(first, "files.example", &signing);
+    let own = network.ask(first, "files.example", &signing);
     assert_eq!(own, Some(files));
-    assert_eq!(world.client.tunnels(), 0, "it was for that answer");
+    assert_eq!(network.client.tunnels(), 0, "it was for that answer");
 }
 
 #[test]
 fn a_server_registers_its_record() {
-    let mut world = World::new();
-    let directory = world.hosts[0].server.record();
-    let files = world.hosts[1].server.record();
-    let tunnel = world.open(target(directory));
-    assert!(world.client.register(tunnel, &files));
-    world.run(50 * MS);
-    assert_eq!(world.hosts[0].known, [files]);
+    let mut network = TestNetwork::new();
+    let directory = network.hosts[0].server.record();
+    let files = network.hosts[1].server.record();
+    let tunnel = network.open(target(directory));
+    assert!(network.client.register(tunnel, &files));
+    network.run(50 * MS);
+    assert_eq!(network.hosts[0].known, [files]);
     let taken = Event::Reply {
         tunnel,
         reply: Answer::Taken,
     };
-    assert!(world.events.contains(&taken));
+    assert!(network.events.contains(&taken));
     // A host that is no name server takes none.
-    let record = world.hosts[1].server.record();
-    let other = world.open(target(record.clone()));
-    assert!(world.client.register(other, &record));
-    world.run(50 * MS);
+    let record = network.hosts[1].server.record();
+    let other = network.open(target(record.clone()));
+    assert!(network.client.register(other, &record));
+    network.run(50 * MS);
     let refused = Event::Reply {
         tunnel: other,
         reply: Answer::Refused,
     };
-    assert!(world.events.contains(&refused));
-    assert_eq!(world.hosts[1].server.counters().of(Reason::NotAllowed), 1);
+    assert!(network.events.contains(&refused));
+    assert_eq!(network.hosts[1].server.counters().of(Reason::NotAllowed), 1);
 }
 
 #[test]
 fn what_programs_may_wait_for_is_bounded() {
-    let mut world = World::new();
-    let directory = world.hosts[0].server.record();
-    let tunnel = world.open(target(directory));
+    let mut network = TestNetwork::new();
+    let directory = network.hosts[0].server.record();
+    let tunnel = network.open(target(directory));
     let identity = Identity {
         signing: None,
         hostname: "files.example",
     };
     let mut taken = 0;
-    while world.client.request(tunnel, &identity) == Ok(true) {
+    while network.client.request(tunnel, &identity) == Ok(true) {
         taken += 1;
         assert!(taken <= 64, "LOOKUPS");
     }
-    world.run(SECOND);
+    network.run(SECOND);
     let refused = Event::Reply {
         tunnel,
         reply: Answer::Refused,
     };
-    let answered = world
+    let answered = network
         .events
         .iter()
         .filter(|event| **event == refused)

@@ -216,7 +216,7 @@ fn everything_arrives_once_and_in_order_in_any_weather() {
         let clock = storm.pair.client_clock.at(now);
         storm.pair.client.close_tunnel(clock, tunnel);
         storm.pair.run(SECOND);
-        let nothing = clew_tunnel::engine::Load::default();
+        let nothing = clew_tunnel::engine::Usage::default();
         assert_eq!(storm.pair.client.load(), nothing);
     }
     assert!(10 * opened >= 9 * all, "{opened} of {all}");

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// What was found about one datagram.
-pub struct Found {
+pub struct DatagramReport {
     frame: u64,
     time_ns: Option<u64>,
     reason: Reason,
@@ -23,7 +23,7 @@ pub struct Found {
     name: Option<String>,
 }
 
-impl Found {
+impl DatagramReport {
     /// None for what is no datagram.
     fn new(judged: &Judged, flows: &[Descriptor]) -> Option<Self> {
         let info = judged.record.packet()?;
@@ -49,7 +49,7 @@ pub trait Listing {
     }
 
     /// One packet that is told of.
-    fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()>;
+    fn packet(&mut self, found: &DatagramReport, out: &mut dyn Write) -> io::Result<()>;
 
     /// All.
     fn end(&mut self, verified: &Verified, out: &mut dyn Write) -> io::Result<()>;
@@ -65,7 +65,7 @@ pub fn tell(
     if !judged.reason.is_some_and(|reason| listing.tells(reason)) {
         return Ok(());
     }
-    let found = Found::new(judged, flows);
+    let found = DatagramReport::new(judged, flows);
     found.map_or(Ok(()), |found| listing.packet(&found, out))
 }
 
@@ -85,7 +85,7 @@ impl Table {
 }
 
 impl Listing for Table {
-    fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
+    fn packet(&mut self, found: &DatagramReport, out: &mut dyn Write) -> io::Result<()> {
         let reason = found.reason;
         write!(
             out,
@@ -158,7 +158,7 @@ impl Listing for Quiet {
         tells
     }
 
-    fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
+    fn packet(&mut self, found: &DatagramReport, out: &mut dyn Write) -> io::Result<()> {
         let (frame, reason) = (found.frame, found.reason);
         writeln!(
             out,
@@ -190,7 +190,7 @@ impl Json {
 }
 
 impl Listing for Json {
-    fn packet(&mut self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
+    fn packet(&mut self, found: &DatagramReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", Value::Object(members(found)))
     }
 
@@ -217,7 +217,7 @@ impl Listing for Json {
     }
 }
 
-fn members(found: &Found) -> Map<String, Value> {
+fn members(found: &DatagramReport) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("packet".into(), json!(found.frame));
     if let Some(ns) = found.time_ns {

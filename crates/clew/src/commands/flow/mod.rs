@@ -7,7 +7,7 @@ mod relay;
 mod sign;
 mod verify;
 
-use crate::cli::{CarriageName, Carrying, Flow, Known};
+use crate::cli::{CarriageName, CarriageOptions, Flow, KnownFlows};
 use crate::failure::{Failure, Status};
 use crate::flow::file::MAGIC;
 use crate::flow::keys::{self, FlowKey};
@@ -40,7 +40,7 @@ const EVERY: u16 = 8;
 /// # Errors
 /// There is `--every` without sparse carriage. The flow's blocks are larger than coded carriage takes, it has salts and manifests have none, or its
 /// packet signatures are longer than the padding of RTP.
-fn distribution(carrying: &Carrying, key: &FlowKey) -> Result<Distribution, Failure> {
+fn distribution(carrying: &CarriageOptions, key: &FlowKey) -> Result<Distribution, Failure> {
     let most = key.descriptor().chaining().most;
     let longest = key.descriptor().signature_bytes_max();
     if carrying.rtp && longest > RTP_SIGNATURE_MAX {
@@ -77,7 +77,7 @@ fn flows(paths: &[PathBuf], assurance: Option<u16>) -> Result<Flows, Failure> {
     Ok(Flows::verified_to(descriptors?, bits))
 }
 
-impl Known {
+impl KnownFlows {
     fn flows(&self) -> Result<Flows, Failure> {
         flows(&self.flow, self.assurance)
     }

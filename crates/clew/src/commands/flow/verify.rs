@@ -3,7 +3,7 @@
 use super::listing::{Json, Listing, Quiet, Table, tell};
 use super::{Kind, peek};
 use crate::capture::Capture;
-use crate::cli::{FlowInspect, FlowVerify, Known};
+use crate::cli::{FlowInspect, FlowVerify, KnownFlows};
 use crate::failure::{Failure, Status};
 use crate::flow::capture::{datagram, signed};
 use crate::flow::file;
@@ -70,7 +70,7 @@ pub fn inspect(arguments: &FlowInspect) -> Result<Status, Failure> {
     Ok(verified.status(false))
 }
 
-impl Known {
+impl KnownFlows {
     /// What timestamps are compared with.
     pub fn freshness(&self) -> Freshness {
         self.max_age
@@ -82,7 +82,7 @@ impl Known {
 fn judge(
     capture: Capture,
     flows: &Flows,
-    known: &Known,
+    known: &KnownFlows,
     each: impl FnMut(Judged) -> Result<(), Failure>,
 ) -> Result<Verified, Failure> {
     let freshness = known.freshness();

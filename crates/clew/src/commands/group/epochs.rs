@@ -6,7 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::progress::while_counting;
 use crate::secrets::Unlock;
 use clew_evidence::{Change, GroupFile, Name};
-use clew_manager::{Store, StoreError, When};
+use clew_manager::{EpochStart, Store, StoreError};
 use std::path::Path;
 
 pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
@@ -70,13 +70,13 @@ fn check_names(store: &Store, names: &[Name]) -> Result<(), Failure> {
 }
 
 /// When a new epoch is made and starts, as it was asked for.
-pub fn when(start: &Start) -> Result<When, Failure> {
+pub fn when(start: &Start) -> Result<EpochStart, Failure> {
     let now = clock::now_ns();
     let at = match start.at.as_str() {
         "now" => now,
         time => clock::parse_time(time)?,
     };
-    Ok(When {
+    Ok(EpochStart {
         now,
         start: at,
         far: start.far,

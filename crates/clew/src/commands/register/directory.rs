@@ -5,7 +5,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::progress::while_counting;
 use crate::secrets::Unlock;
-use clew_evidence::{Found, GroupFile, OpenedBase, Row, Search};
+use clew_evidence::{FoundRow, GroupFile, OpenedBase, Row, Search};
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_keys::IssuerKeyFile;
@@ -62,7 +62,7 @@ impl Directory {
         Ok(())
     }
 
-    pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {
+    pub fn find(&self, epoch: u32, search: Search) -> Result<Option<FoundRow>, Failure> {
         let (store, issuer) = (&self.store, &self.issuer);
         let found = while_counting("computing the index of this epoch", |progress| {
             store.find_signer(issuer, epoch, search, progress)
@@ -81,7 +81,7 @@ impl Directory {
         let base = issuer.base(&machine.credential()?, &x);
         Ok(Candidate {
             base: base.map_err(|_| not_a_member(name, epoch))?,
-            found: Found {
+            found: FoundRow {
                 row: self.store.row(&machine)?,
                 x: (self.group().scheme() == Scheme::Xr).then_some(x),
             },

@@ -5,7 +5,7 @@ use super::{Candidate, InUse, no_such_machine, not_a_member};
 use crate::failure::Failure;
 use crate::progress;
 use clew_evidence::{
-    CheckedGroup, Found, GroupFile, LineValue, RegisterFileHeader, RegisterLine, Search,
+    CheckedGroup, FoundRow, GroupFile, LineValue, RegisterFileHeader, RegisterLine, Search,
 };
 use clew_group::Scheme;
 use clew_group::curve::G1;
@@ -44,7 +44,7 @@ impl RegisterFile {
         group: &CheckedGroup,
         epoch: u32,
         search: &Search,
-    ) -> Result<Option<Found>, Failure> {
+    ) -> Result<Option<FoundRow>, Failure> {
         let place = self.header.place(epoch);
         if let Some(place) = place {
             let found = self.by_value(place, search)?;
@@ -60,7 +60,7 @@ impl RegisterFile {
         Ok(found)
     }
 
-    fn by_value(&self, place: usize, search: &Search) -> Result<Option<Found>, Failure> {
+    fn by_value(&self, place: usize, search: &Search) -> Result<Option<FoundRow>, Failure> {
         let mut lines = self.lines("searching the register")?;
         while let Some(line) = lines.next()? {
             let hash = line.values.get(place).and_then(LineValue::hash);
@@ -71,7 +71,7 @@ impl RegisterFile {
         Ok(None)
     }
 
-    fn row_by_row(&self, search: &Search) -> Result<Option<Found>, Failure> {
+    fn row_by_row(&self, search: &Search) -> Result<Option<FoundRow>, Failure> {
         let mut lines = self.lines("comparing row by row")?;
         loop {
             let batch = lines.batch()?;
@@ -158,9 +158,9 @@ impl RegisterFile {
     }
 }
 
-fn found(line: RegisterLine) -> Found {
+fn found(line: RegisterLine) -> FoundRow {
     let RegisterLine { row, x, .. } = line;
-    Found { row, x }
+    FoundRow { row, x }
 }
 
 /// What is wrong with a row.

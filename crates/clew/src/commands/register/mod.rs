@@ -10,7 +10,7 @@ pub use export::export;
 use crate::failure::Failure;
 use crate::groups::check;
 use crate::secrets::Unlock;
-use clew_evidence::{CheckedGroup, Found, GroupFile, OpenedBase, Row, Search};
+use clew_evidence::{CheckedGroup, FoundRow, GroupFile, OpenedBase, Row, Search};
 use clew_group::curve::G1;
 use directory::Directory;
 use file::RegisterFile;
@@ -30,7 +30,7 @@ enum Place {
 /// The machine of a match.
 pub struct Candidate {
     /// Its row, and its x.
-    pub found: Found,
+    pub found: FoundRow,
     /// The base that it signs with in the packet's epoch.
     pub base: G1,
 }
@@ -82,7 +82,7 @@ impl Register {
     ///
     /// # Errors
     /// The register cannot be read, lacks rows or has wrong ones; the work was interrupted.
-    pub fn find(&self, epoch: u32, search: Search) -> Result<Option<Found>, Failure> {
+    pub fn find(&self, epoch: u32, search: Search) -> Result<Option<FoundRow>, Failure> {
         match &self.place {
             Place::Directory(directory) => directory.find(epoch, search),
             Place::File(file) => file.find(&self.group, epoch, &search),

@@ -105,7 +105,7 @@ pub fn verify(
     until: Until,
 ) -> Result<(), Failure> {
     let acceptance = Acceptance {
-        window: Duration::from_nanos(verifying.max_age_ns),
+        tolerance: Duration::from_nanos(verifying.max_age_ns),
         ..Acceptance::default()
     };
     let mut line = Line {

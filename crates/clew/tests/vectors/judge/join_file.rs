@@ -1,6 +1,6 @@
 //! Vectors of the files of a join, and of witness buckets, as those check them who read them.
 
-use clew_evidence::{CheckedGroup, EntryKey, GroupId, How, RegisterEntry, join_session};
+use clew_evidence::{CheckedGroup, EntryKey, GroupId, KeyOrigin, RegisterEntry, join_session};
 use clew_group::PublicKey;
 use clew_group::curve::Scalar;
 use clew_group::xr;
@@ -90,7 +90,7 @@ fn offer(case: &Case, file: &OfferFile) -> Result<(), Stop> {
     let replaces = file.replaces.unwrap_or(u32::MAX);
     case.check("replaces", replaces.to_be_bytes())?;
     case.check("offer", file.offer.to_bytes())?;
-    holds(file.how == How::OwnHost, "from its own host")?;
+    holds(file.how == KeyOrigin::OwnHost, "from its own host")?;
     let text = case.joined("acceptance-line")?;
     holds(*answer.encode() == text, "the device's answer")
 }

@@ -1,7 +1,7 @@
 //! What the code says about a vector. Nothing here knows how the vectors were made.
 
 mod bbs04;
-mod ceremony;
+mod dkg;
 mod effs;
 mod fixed;
 mod flow_carriage;
@@ -71,7 +71,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
 
 fn group_signature(case: &Case) -> Result<(), Stop> {
     let wanted = case.word("check")?;
-    let all = [&bbs04::CHECKS[..], &xr::CHECKS, &join::CHECKS, &quorum::CHECKS, &ceremony::CHECKS, &matching::CHECKS];
+    let all = [&bbs04::CHECKS[..], &xr::CHECKS, &join::CHECKS, &quorum::CHECKS, &dkg::CHECKS, &matching::CHECKS];
     let check = all.into_iter().flatten().find(|(name, _)| *name == wanted);
     check.ok_or(Stop::Wrong("no such check".to_owned()))?.1(case)
 }

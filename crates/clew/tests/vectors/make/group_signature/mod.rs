@@ -3,7 +3,7 @@
 pub mod bbs04_bad;
 pub mod bbs04_keys;
 pub mod bbs04_signatures;
-pub mod ceremony;
+pub mod dkg;
 pub mod matching;
 pub mod quorum;
 pub mod xr_join;
@@ -26,7 +26,7 @@ pub fn all() -> Vec<Case> {
         bbs04_signatures::all(),
         bbs04_bad::all(),
         quorum::all(),
-        ceremony::all(),
+        dkg::all(),
         matching::all(),
     ])
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use clew_evidence::{Change, EntryKey, EpochRecord, Genesis, How, RegisterEntry, SharingRecord, WallTime};
+use clew_evidence::{Change, EntryKey, EpochRecord, Genesis, KeyOrigin, RegisterEntry, SharingRecord, WallTime};
 use clew_group::bbs04::{IssuerKey, MemberKey, OpenerKey, PublicKey, SigningKey};
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Quorum, SecretShare, Sharing};
@@ -120,7 +120,7 @@ fn entry(issuer: &IssuerKey, machine: &str) -> RegisterEntry {
     RegisterEntry {
         index: place(machine),
         joined: 0,
-        how: How::IssuerHost,
+        how: KeyOrigin::IssuerHost,
         replaces: None,
         credential: key.credential().to_bytes(),
         name: machine.parse().unwrap(),

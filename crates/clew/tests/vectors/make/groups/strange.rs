@@ -166,7 +166,7 @@ fn unsigned() -> [RegisterEntry; 7] {
         changed(&stranger),
         changed(&|entry| entry.name = "web-9".parse().unwrap()),
         changed(&commitment),
-        changed(&|entry| entry.how = clew_evidence::How::IssuerHost),
+        changed(&|entry| entry.how = clew_evidence::KeyOrigin::IssuerHost),
         changed(&other_group),
         changed(&weak),
     ]

@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use clew_evidence::{
-    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, How, Name, Origin, RegisterEntry, SharingRecord, WallTime, join_session,
+    Change, DeviceEntry, EntryKey, EpochRecord, Genesis, KeyOrigin, Name, Origin, RegisterEntry, SharingRecord, WallTime,
+    join_session,
 };
 use clew_group::curve::{G1, Scalar};
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, SecretShare, Sharing, Trustee};
@@ -59,7 +60,7 @@ pub struct Xr {
 
 pub static XR: LazyLock<Xr> = LazyLock::new(Xr::make);
 
-/// The context of the ceremony.
+/// The context of the DKG.
 pub fn context() -> [u8; 32] {
     hash(b"context of the ceremony")
 }
@@ -266,7 +267,7 @@ pub fn row_rng(statement: &[u8]) -> ChaCha20Rng {
 /// What the register says of a machine.
 struct Entered {
     name: Name,
-    how: How,
+    how: KeyOrigin,
     replaces: Option<u32>,
 }
 
@@ -275,7 +276,7 @@ fn entered(machine: &str) -> Entered {
     let again = machine == "web-5";
     Entered {
         name: if again { "web-2" } else { machine }.parse().unwrap(),
-        how: if again { How::IssuerHost } else { How::OwnHost },
+        how: if again { KeyOrigin::IssuerHost } else { KeyOrigin::OwnHost },
         replaces: again.then_some(1),
     }
 }

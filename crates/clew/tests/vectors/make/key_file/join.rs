@@ -1,6 +1,6 @@
 //! Vectors of the files of a join: `web-6` joins the group of xr from its own host.
 
-use clew_evidence::{DeviceEntry, EntryKey, How, RegisterEntry, armor, join_session};
+use clew_evidence::{DeviceEntry, EntryKey, KeyOrigin, RegisterEntry, armor, join_session};
 use clew_group::curve::Scalar;
 use clew_group::xr::{IssuerKey, JoinRequest, Offer};
 use clew_keys::TextFile;
@@ -78,7 +78,7 @@ fn offer_by(issuer: &IssuerKey, label: &str) -> OfferFile {
         nonce: join_nonce(NAME),
         joined: NEWEST as u32,
         id: XR.records.epoch_id(NEWEST),
-        how: How::OwnHost,
+        how: KeyOrigin::OwnHost,
         replaces: None,
         offer: offer.unwrap(),
     }

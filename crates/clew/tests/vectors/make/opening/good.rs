@@ -162,7 +162,7 @@ pub fn payload(text: &str, label: &'static str) -> Vec<u8> {
 pub fn with_judgement(case: Case, request: &Request, row: &Row, caveats: &[&str]) -> Case {
     let entry = &row.entry;
     let case = case
-        .hex("asked", request.asked)
+        .hex("asked", request.asked_packet)
         .hex("index", entry.index.to_be_bytes())
         .hex("joined", entry.joined.to_be_bytes())
         .hex("how", [entry.how.code()]);

@@ -15,7 +15,7 @@ pub const QUIC: &str = concat!(
     "/tests/captures/tcpdump--quic_handshake.pcap"
 );
 
-pub struct Desk(TempDir);
+pub struct Folder(TempDir);
 
 /// A command that was started. It ends with the test, whatever comes of that: one that is left would keep the
 /// test's output open, and who reads it waiting.
@@ -42,12 +42,12 @@ impl Drop for Started {
     }
 }
 
-impl Desk {
+impl Folder {
     /// A folder with `camera.key` and `camera.flow`.
     pub fn new(keygen: &[&str]) -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        desk.yes(&[&["keygen", "camera"], keygen].concat());
-        desk
+        let folder = Self(tempfile::tempdir().unwrap());
+        folder.yes(&[&["keygen", "camera"], keygen].concat());
+        folder
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// How long a program has to say what a test waits for: long, for busy machines.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct Desk(TempDir);
+pub struct Folder(TempDir);
 
 /// A command that was started. It ends with the test, whatever comes of that.
 pub struct Started {
@@ -66,12 +66,12 @@ impl Drop for Started {
     }
 }
 
-impl Desk {
+impl Folder {
     /// A folder with `web.key`, of `web.example`.
     pub fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        desk.yes("keygen server --host web.example -o web.key");
-        desk
+        let folder = Self(tempfile::tempdir().unwrap());
+        folder.yes("keygen server --host web.example -o web.key");
+        folder
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! The ceremonies: how an opening key comes to be, and how it is handed on.
+//! Distributed key generation: how an opening key comes to be, and how it is handed on.
 
 use crate::groups::{quorum, rng};
 use crate::measure::Case;

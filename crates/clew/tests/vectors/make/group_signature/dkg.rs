@@ -1,4 +1,4 @@
-//! Vectors of the ceremonies: a key that never exists anywhere, and its handing on.
+//! Vectors of distributed key generation and resharing: a key that never exists anywhere, and its handing on.
 
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, Resharing, SecretShare, Set, Sharing};
@@ -25,7 +25,7 @@ fn drawn(label: &str) -> [Scalar; 3] {
     [(); 3].map(|()| Scalar::random(&mut rng))
 }
 
-fn with_ceremony(case: Case) -> Case {
+fn with_dkg(case: Case) -> Case {
     case.hex("context", context()).hex("base", u().to_bytes()).hex("threshold", [QUORUM.0]).hex("trustees", [QUORUM.1])
 }
 
@@ -39,7 +39,7 @@ fn deals() -> Vec<Case> {
             let [a0, a1, k] = drawn(&label).map(|s| s.to_bytes());
             let comment = format!("Trustee {dealer} deals.");
             let case = case("deal", &format!("deal-{dealer}"), "valid", &comment);
-            with_ceremony(case)
+            with_dkg(case)
                 .hex("dealer", [dealer])
                 .hex("coefficient", a0)
                 .hex("coefficient", a1)
@@ -51,9 +51,9 @@ fn deals() -> Vec<Case> {
 }
 
 /// What trustee 2 receives.
-fn ceremony(name: &str, expect: &str, comment: &str, broadcasts: &[Vec<u8>], dealt: &[Vec<u8>]) -> Case {
+fn dkg(name: &str, expect: &str, comment: &str, broadcasts: &[Vec<u8>], dealt: &[Vec<u8>]) -> Case {
     let case = case("ceremony", &format!("ceremony{name}"), expect, comment);
-    with_ceremony(case).each("broadcast", broadcasts).hex("index", [2]).each("dealt", dealt)
+    with_dkg(case).each("broadcast", broadcasts).hex("index", [2]).each("dealt", dealt)
 }
 
 fn broadcasts() -> Vec<Vec<u8>> {
@@ -73,7 +73,7 @@ fn with_result(case: Case, sharing: &Sharing, share: &SecretShare) -> Case {
 fn foundings() -> Vec<Case> {
     let (sharing, shares) = XR.sharing(0);
     let good = |name: &str, comment: &str, broadcasts: &[Vec<u8>]| {
-        let case = ceremony(name, "valid", comment, broadcasts, &dealt_to(2));
+        let case = dkg(name, "valid", comment, broadcasts, &dealt_to(2));
         with_result(case, sharing, &shares[1])
     };
     let mut reversed = broadcasts();
@@ -89,7 +89,7 @@ fn made(dealer: u8, label: &str, context: [u8; 32], (t, n): (u8, u8)) -> Vec<u8>
     broadcast.to_bytes()
 }
 
-/// What a dealer publishes in a ceremony for a new key, of whatever it likes. `head` is i, n, t.
+/// What a dealer publishes in a DKG for a new key, of whatever it likes. `head` is i, n, t.
 fn broadcast_of(context: [u8; 32], head: [u8; 3], [a0, a1, k]: [Scalar; 3]) -> Vec<u8> {
     let points = [u().mul(&a0).to_bytes(), u().mul(&a1).to_bytes()];
     let mut domain = [0; 32];
@@ -115,7 +115,7 @@ fn bad_broadcasts() -> Vec<Case> {
     let (good, dealt) = (broadcasts(), dealt_to(2));
     let with = |name: &str, rule: &str, comment: &str, third: Vec<u8>| {
         let all = [good[0].clone(), good[1].clone(), third];
-        ceremony(&format!("-{name}"), rule, comment, &all, &dealt)
+        dkg(&format!("-{name}"), rule, comment, &all, &dealt)
     };
     let bad = |name: &str, comment: &str, third: Vec<u8>| with(name, "invalid", comment, third).blames(3);
     let third = &good[2];
@@ -135,9 +135,9 @@ fn bad_broadcasts() -> Vec<Case> {
         with("index-4", "index", "A dealer 4 of 3, and none 3.", made(4, "dealer 3", context(), (2, 4))),
         with("threshold-0", "quorum", "A broadcast for none of three.", third.set(1, [3, 0])),
         with("trustees-33", "quorum", "A broadcast for two of 33.", third.set(1, [33])),
-        ceremony("-missing", "missing", "Nothing of dealer 3.", &good[..2], &dealt),
-        ceremony("-twice", "index", "Dealer 2 twice.", &twice, &dealt),
-        ceremony(
+        dkg("-missing", "missing", "Nothing of dealer 3.", &good[..2], &dealt),
+        dkg("-twice", "index", "Dealer 2 twice.", &twice, &dealt),
+        dkg(
             "-cancelled",
             "cancelled",
             "All parts hold, and their sum is the identity.",
@@ -162,7 +162,7 @@ fn bad_dealt_shares() -> Vec<Case> {
     let (all, good) = (broadcasts(), dealt_to(2));
     let with = |name: &str, rule: &str, comment: &str, third: Vec<u8>| {
         let dealt = [good[0].clone(), good[1].clone(), third];
-        ceremony(&format!("-dealt-{name}"), rule, comment, &all, &dealt)
+        dkg(&format!("-dealt-{name}"), rule, comment, &all, &dealt)
     };
     let third = &good[2];
     let of_other = dealt_to(1)[2].clone();
@@ -173,7 +173,7 @@ fn bad_dealt_shares() -> Vec<Case> {
         with("not-reduced", "scalar", "A share of r and more.", third.set(2, [0xff; 32])),
         with("short", "length", "A byte is missing.", third[..33].to_vec()),
         with("index-0", "index", "Of a dealer with index 0.", third.set(0, [0])),
-        ceremony("-dealt-missing", "missing", "Nothing dealt by 3.", &all, &good[..2]),
+        dkg("-dealt-missing", "missing", "Nothing dealt by 3.", &all, &good[..2]),
     ]
 }
 

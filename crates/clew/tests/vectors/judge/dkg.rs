@@ -1,4 +1,4 @@
-//! Vectors of the ceremonies.
+//! Vectors of distributed key generation and resharing.
 
 use clew_group::quorum::{Broadcast, DealtShare, Founding, Quorum, QuorumError, Resharing, SecretShare, Set, Sharing};
 
@@ -10,7 +10,7 @@ use super::{Check, Stop, check_all, holds};
 use crate::case::Case;
 
 pub const CHECKS: [(&str, Check); 4] =
-    [("deal", deal), ("ceremony", ceremony), ("reshare-deal", reshare_deal), ("resharing", resharing)];
+    [("deal", deal), ("ceremony", dkg), ("reshare-deal", reshare_deal), ("resharing", resharing)];
 
 fn quorum(case: &Case) -> Result<Quorum, Stop> {
     Ok(Quorum::new(byte(case, "threshold")?, byte(case, "trustees")?)?)
@@ -52,7 +52,7 @@ fn received(case: &Case, (sharing, share): (Sharing, SecretShare)) -> Result<(),
     case.check("share", share.to_bytes().as_slice())
 }
 
-fn ceremony(case: &Case) -> Result<(), Stop> {
+fn dkg(case: &Case) -> Result<(), Stop> {
     let (founding, trustee) = (founding(case)?, trustee(case, "index")?);
     let (broadcasts, dealt) = (broadcasts(case)?, dealt(case)?);
     received(case, founding.receive(trustee, &broadcasts, &dealt)?)

@@ -4,19 +4,19 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder with a group and the key of one machine.
-pub struct Desk(pub TempDir);
+pub struct Folder(pub TempDir);
 
-impl Desk {
+impl Folder {
     pub fn new() -> Self {
         Self::with("xr")
     }
 
     pub fn with(scheme: &str) -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
+        let folder = Self(tempfile::tempdir().unwrap());
         let create = ["group", "create", "acme", "--name", "acme"];
-        desk.yes(&[&create[..], &["--scheme", scheme]].concat());
-        desk.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
-        desk
+        folder.yes(&[&create[..], &["--scheme", scheme]].concat());
+        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
+        folder
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

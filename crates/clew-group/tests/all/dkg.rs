@@ -171,7 +171,7 @@ fn a_wrong_broadcast_names_its_dealer() {
         assert_eq!(with(deal(&other)), commitments);
     }
     let earlier = Founding::new([1; 32], &base(), quorum(2, 3));
-    assert_eq!(with(deal(&earlier)), possession, "of another ceremony");
+    assert_eq!(with(deal(&earlier)), possession, "of another DKG");
     let other_base = Founding::new(CONTEXT, &G1::generator(), quorum(2, 3));
     assert_eq!(with(deal(&other_base)), possession, "in another base");
 

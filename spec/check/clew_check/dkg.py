@@ -10,7 +10,7 @@ DEAL, RESHARE = D("clew-deal-1"), D("clew-reshare-1")
 
 @dataclass
 class Round:
-    """What both ceremonies have: their domain, who deals, in which base, to how many."""
+    """What both runs have: their domain, who deals, in which base, to how many."""
 
     domain: bytes
     context: bytes

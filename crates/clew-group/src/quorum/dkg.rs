@@ -4,7 +4,7 @@
 //! Each dealer publishes one [`Broadcast`] and gives each trustee one [`DealtShare`], in secret. That
 //! is all it does as a dealer, and nothing of it is kept. When all broadcasts and its own dealt
 //! shares are there, a trustee checks them and has its share of the key. Whoever cheats is named; the
-//! ceremony starts again without it, under another context.
+//! DKG starts again without it, under another context.
 
 use super::sharing::{Polynomial, evaluate, interpolate};
 use super::{Quorum, QuorumError, SecretShare, Set, Sharing, Trustee};
@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 const DEAL: [u8; 32] = domain_separator("clew-deal-1");
 const RESHARE: [u8; 32] = domain_separator("clew-reshare-1");
 
-/// The ceremony for a new key, of all its trustees.
+/// The DKG of a new key, of all its trustees.
 #[derive(Clone, Debug)]
 pub struct Founding {
     round: Round,
@@ -77,7 +77,7 @@ impl Founding {
     }
 }
 
-/// The ceremony that hands a key on, to other trustees or another threshold: h stays. Old shares do
+/// The resharing that hands a key on, to other trustees or another threshold: h stays. Old shares do
 /// not combine with new ones; those who leave are trusted to forget theirs.
 #[derive(Clone, Debug)]
 pub struct Resharing<'a> {
@@ -151,7 +151,7 @@ impl<'a> Resharing<'a> {
     }
 }
 
-/// What both ceremonies do alike.
+/// What both runs do alike.
 #[derive(Clone, Debug)]
 struct Round {
     domain: [u8; 32],
