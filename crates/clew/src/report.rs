@@ -2,17 +2,18 @@
 
 use crate::failure::Status;
 use clew_engine::captures::VerifyReport;
-use clew_packet::{Flow, Mode, Reason, Summary, Verdict};
+use clew_packet::{Flow, Mode, Reason, SignOutcome, Summary, Verdict};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 /// What damage means to a verifier.
 pub const NOT_VERIFIED: &str = "the rest could not be verified";
 
-/// Prints counts by reason, indented, on standard error.
-pub fn reasons(counts: impl Iterator<Item = (Reason, u64)>) {
-    for (reason, count) in counts {
-        mention!("  {count:>9}  {reason:<18} {}", explain(reason));
+/// Prints counts by outcome, indented, on standard error.
+pub fn outcomes(counts: impl Iterator<Item = (SignOutcome, u64)>) {
+    for (outcome, count) in counts {
+        let what = explain_outcome(outcome);
+        mention!("  {count:>9}  {outcome:<18} {what}");
     }
 }
 
@@ -122,11 +123,18 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::BadEncoding => "signature does not decode",
         Reason::BadSignature => "invalid signature: packet or signature was changed",
         Reason::Duplicate => "signed packet was seen before",
-        Reason::Signed => "signed",
-        Reason::AlreadySigned => "already signed; marked and copied",
-        Reason::MarkFull => "already signed; its mark is full",
-        Reason::NotSelected => "source not selected",
-        Reason::Offload => "larger than the MTU before signing",
-        Reason::Container => "the file format could not be restored exactly",
+    }
+}
+
+/// What became of a packet that was to be signed, in a few words for people.
+fn explain_outcome(outcome: SignOutcome) -> &'static str {
+    match outcome {
+        SignOutcome::Unsignable(reason) => explain(reason),
+        SignOutcome::Signed => "signed",
+        SignOutcome::AlreadySigned => "already signed; marked and copied",
+        SignOutcome::MarkFull => "already signed; its mark is full",
+        SignOutcome::NotSelected => "source not selected",
+        SignOutcome::Offload => "larger than the MTU before signing",
+        SignOutcome::Container => "the file format could not be restored exactly",
     }
 }
