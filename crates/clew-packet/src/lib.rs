@@ -96,7 +96,7 @@ pub use receiver::replay::Replay;
 pub use receiver::waiting::{Ticket, WAITING_MAX};
 pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use restorer::{Restored, Restorer};
-pub use sender::window::Window;
+pub use sender::window::{Window, window_hash};
 pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
 pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
 pub use time::{SECOND_NS, Timestamp};

@@ -10,6 +10,7 @@ use crate::{
     net::upper::Upper,
     reason::{Reason, SignOutcome},
     receiver::replay::message_hash,
+    sender::window,
     time::Timestamp,
     wire::block::{Block, MARK, Mode},
     wire::bytes::{put_u16, u16_at},
@@ -101,6 +102,13 @@ impl<'a> SignedPacket<'a> {
         };
         let (original, trailer) = (self.original(), &self.trailer);
         leaf(&mut Vec::new(), &block, index, &original, trailer)
+    }
+
+    /// Returns the digest of the packet with its signature, by which later packets of its window cover it.
+    pub fn window_digest(&self) -> [u8; 32] {
+        let mut message = Vec::new();
+        self.write_message(&mut message);
+        window::digest(&message, self.trailer.body)
     }
 
     /// Tells whether a verified signature covers this packet: `body` in either form over `message`,

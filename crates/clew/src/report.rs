@@ -2,7 +2,7 @@
 
 use crate::failure::Status;
 use clew_engine::captures::VerifyReport;
-use clew_packet::{Flow, Mode, Reason, SignOutcome, Summary, Verdict};
+use clew_packet::{Flow, Reason, SignOutcome, Summary, Verdict};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
@@ -51,15 +51,6 @@ pub fn warn_if_none(signed: u64, packets: u64) {
 pub fn forgotten(count: u64) -> Option<String> {
     let what = "signatures were forgotten to limit memory: their duplicates are not detected";
     (count > 0).then(|| format!("{count} {what}"))
-}
-
-/// The mode's name on the command line.
-pub fn mode(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Each => "each",
-        Mode::Window => "window",
-        Mode::Tree => "tree",
-    }
 }
 
 /// The scheme's name on the command line, with its form.
