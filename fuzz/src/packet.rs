@@ -1,8 +1,8 @@
 //! Fuzzing of `clew-packet`: each function takes any bytes and asserts what must hold for them.
 
 use clew_packet::{
-    Carriage, Frame, GroupId, LinkType, Policy, Reason, Restorer, Sender, Stripped, Timestamp,
-    Trailer, flow, mark, read, strip,
+    Carriage, Frame, GroupId, LinkType, Policy, Reason, Restorer, Sender, SignOutcome, Stripped,
+    Timestamp, Trailer, flow, mark, read, strip,
 };
 
 /// Link types by the byte that chooses one; the last is not descended.
@@ -29,14 +29,14 @@ pub fn frame(data: &[u8]) {
     };
     let (mut signed, mut twice) = (Vec::new(), Vec::new());
     match sign(&original, policy, &mut signed) {
-        reason @ (Reason::Signed | Reason::AlreadySigned) => {
+        outcome @ (SignOutcome::Signed | SignOutcome::AlreadySigned) => {
             let signed = original.with(&signed);
-            check_signed(&original, reason, &signed);
-            if sign(&signed, policy, &mut twice) == Reason::AlreadySigned {
-                check_signed(&signed, Reason::AlreadySigned, &signed.with(&twice));
+            check_signed(&original, outcome, &signed);
+            if sign(&signed, policy, &mut twice) == SignOutcome::AlreadySigned {
+                check_signed(&signed, SignOutcome::AlreadySigned, &signed.with(&twice));
             }
         }
-        Reason::MarkFull => assert!(signed.is_empty()),
+        SignOutcome::MarkFull => assert!(signed.is_empty()),
         _ => assert!(matches!(
             strip(&original, &mut signed),
             Stripped::Nothing(_)
@@ -45,21 +45,21 @@ pub fn frame(data: &[u8]) {
 }
 
 /// Signs with a body of zeros.
-fn sign(frame: &Frame<'_>, policy: Policy, out: &mut Vec<u8>) -> Reason {
+fn sign(frame: &Frame<'_>, policy: Policy, out: &mut Vec<u8>) -> SignOutcome {
     let sender = Sender::new(clew_group::Scheme::Xr, GroupId([7; 16]), 1, policy);
     sender.sign_with(frame, Some(Timestamp(1)), |_, _| {}, out)
 }
 
 /// Checks that one strip leads back, and that nothing else about the packet has changed.
-fn check_signed(original: &Frame<'_>, reason: Reason, signed: &Frame<'_>) {
+fn check_signed(original: &Frame<'_>, outcome: SignOutcome, signed: &Frame<'_>) {
     let mut stripped = Vec::new();
     let had_trailer = read(original).is_ok();
     assert_eq!(
-        reason,
+        outcome,
         if had_trailer {
-            Reason::AlreadySigned
+            SignOutcome::AlreadySigned
         } else {
-            Reason::Signed
+            SignOutcome::Signed
         }
     );
     let expected = if had_trailer {
@@ -80,13 +80,16 @@ fn check_signed(original: &Frame<'_>, reason: Reason, signed: &Frame<'_>) {
     let body = packet.trailer().body;
     assert!(packet.is_covered_by(&message, body));
     match mark(signed, &mut marked) {
-        Some(Reason::AlreadySigned) => {
+        Some(SignOutcome::AlreadySigned) => {
             assert!(marked.len() >= signed.bytes.len());
             let marked = signed.with(&marked);
             let marked = read(&marked).expect("it was marked");
             assert_eq!(marked.asked(), packet.asked());
         }
-        other => assert_eq!((other, packet.marks()), (Some(Reason::MarkFull), u8::MAX)),
+        other => assert_eq!(
+            (other, packet.marks()),
+            (Some(SignOutcome::MarkFull), u8::MAX)
+        ),
     }
 }
 

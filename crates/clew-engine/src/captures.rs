@@ -2,7 +2,8 @@
 
 use crate::{AsFrame, Fate, Randomness, SignError, Signers, Totals, Verifier};
 use clew_capture::{Damage, PacketLengths, ReadAhead, ReadError, Record, Sink, Writer};
-use clew_packet::{Conclusion, Counters, KeySource, Reason, Stripped, Timestamp};
+use clew_packet::{Conclusion, KeySource, Reason, SignOutcome, Stripped, Timestamp};
+use std::collections::BTreeMap;
 use std::io;
 
 /// Where the records of a capture come from.
@@ -46,7 +47,7 @@ pub enum Error {
     Sign(SignError),
     /// This packet, counted from 1, does not fit, and [`Oversize::Refuse`] was asked for.
     #[error("packet {0} does not fit: {1}")]
-    Oversize(u64, Reason),
+    Oversize(u64, SignOutcome),
 }
 
 /// What to do with a packet that does not fit the MTU.
@@ -63,8 +64,8 @@ pub enum Oversize {
 pub struct SignReport {
     /// All packets.
     pub packets: u64,
-    /// Each packet's one reason.
-    pub reasons: Counters,
+    /// How many packets had each outcome. Every packet has one.
+    pub outcomes: BTreeMap<SignOutcome, u64>,
     /// What is wrong with the file. What follows it was copied as it was.
     pub damage: Option<Damage>,
 }
@@ -106,14 +107,14 @@ pub fn sign<B: Batches, S: Sink>(
 ) -> Result<(SignReport, S), B::Error> {
     let mut report = SignReport {
         packets: 0,
-        reasons: Counters::new(),
+        outcomes: BTreeMap::new(),
         damage: None,
     };
     let (sink, damage) = copy(records, sink, PacketLengths::MayGrow, |batch| {
         let fates = signers.sign(batch, clock(), randomness);
         for (record, fate) in batch.iter_mut().zip(fates.map_err(Error::Sign)?) {
-            if let Some(reason) = apply(record, fate) {
-                report.count(reason, oversize)?;
+            if let Some(outcome) = apply(record, fate) {
+                report.count(outcome, oversize)?;
             }
         }
         Ok(())
@@ -122,24 +123,32 @@ pub fn sign<B: Batches, S: Sink>(
 }
 
 /// Gives a packet its new bytes, if the file format lets it. Returns `None` for what is not a packet.
-fn apply(record: &mut Record, fate: Fate) -> Option<Reason> {
-    let (reason, bytes) = match fate {
+fn apply(record: &mut Record, fate: Fate) -> Option<SignOutcome> {
+    let (outcome, bytes) = match fate {
         Fate::NoFrame => return None,
-        Fate::Passes(reason) => return Some(reason),
-        Fate::Marked(bytes) => (Reason::AlreadySigned, bytes),
-        Fate::Signed(bytes) => (Reason::Signed, bytes),
+        Fate::Passes(outcome) => return Some(outcome),
+        Fate::Marked(bytes) => (SignOutcome::AlreadySigned, bytes),
+        Fate::Signed(bytes) => (SignOutcome::Signed, bytes),
     };
     let replaced = record.replace(&bytes);
-    Some(replaced.map_or(Reason::Container, |()| reason))
+    Some(replaced.map_or(SignOutcome::Container, |()| outcome))
 }
 
 impl SignReport {
-    fn count(&mut self, reason: Reason, oversize: Oversize) -> Result<(), Error> {
+    /// Returns how many packets had this outcome.
+    pub fn of(&self, outcome: SignOutcome) -> u64 {
+        self.outcomes.get(&outcome).copied().unwrap_or_default()
+    }
+
+    fn count(&mut self, outcome: SignOutcome, oversize: Oversize) -> Result<(), Error> {
         self.packets += 1;
-        self.reasons.count(reason);
-        let too_large = matches!(reason, Reason::TooBig | Reason::Offload);
+        *self.outcomes.entry(outcome).or_default() += 1;
+        let too_large = matches!(
+            outcome,
+            SignOutcome::Unsignable(Reason::TooBig) | SignOutcome::Offload
+        );
         match oversize {
-            Oversize::Refuse if too_large => Err(Error::Oversize(self.packets, reason)),
+            Oversize::Refuse if too_large => Err(Error::Oversize(self.packets, outcome)),
             Oversize::Refuse | Oversize::Pass => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use crate::{AsFrame, Randomness, TimeSource};
 use clew_evidence::Name;
 use clew_group::SigningKey;
 use clew_keys::MemberKeyFile;
-use clew_packet::{Policy, Reason, SECOND_NS, Sender, Timestamp};
+use clew_packet::{Policy, SECOND_NS, Sender, SignOutcome, Timestamp};
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -128,8 +128,8 @@ pub struct Options {
 pub enum Fate {
     /// There is none.
     NoFrame,
-    /// It passes as it is, for this reason.
-    Passes(Reason),
+    /// It passes as it is, with this outcome.
+    Passes(SignOutcome),
     /// Its trailer was there already; these are its new bytes, with a mark.
     Marked(Vec<u8>),
     /// It is signed; these are its new bytes.
@@ -138,10 +138,10 @@ pub enum Fate {
 
 impl Fate {
     /// What became of a frame that `sender` or `mark` wrote to `out`, or not.
-    fn of(reason: Reason, out: Vec<u8>) -> Self {
-        match reason {
-            Reason::Signed => Self::Signed(out),
-            Reason::AlreadySigned => Self::Marked(out),
+    fn of(outcome: SignOutcome, out: Vec<u8>) -> Self {
+        match outcome {
+            SignOutcome::Signed => Self::Signed(out),
+            SignOutcome::AlreadySigned => Self::Marked(out),
             other => Self::Passes(other),
         }
     }

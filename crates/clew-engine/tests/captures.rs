@@ -8,7 +8,7 @@ use clew_engine::{Arrival, AsFrame, Cover, Keyring, Options, Rules, SignError, S
 use clew_engine::{TimeSource, Verifier, WindowSize};
 use clew_evidence::GroupFile;
 use clew_keys::{MemberKeyFile, TextFile};
-use clew_packet::{Conclusion, LinkType, Policy, Reason, Timestamp, Verdict};
+use clew_packet::{Conclusion, LinkType, Policy, Reason, SignOutcome, Timestamp, Verdict};
 use getrandom::SysRng;
 use getrandom::rand_core::UnwrapErr;
 use std::io::Cursor;
@@ -69,7 +69,7 @@ fn what_is_signed_is_valid_and_can_be_stripped() {
         (Cover::Tree(64), coded),
     ] {
         let (signed, bytes) = sign(cover, policy).unwrap();
-        let count = signed.reasons.of(Reason::Signed);
+        let count = signed.of(SignOutcome::Signed);
         assert!(count > 10 && signed.damage.is_none(), "{cover:?}");
         let (verified, all) = verify(&bytes, Rules::capture());
         assert_eq!(verified.totals.of(Verdict::Valid), count, "{cover:?}");
@@ -86,7 +86,7 @@ fn what_is_signed_is_valid_and_can_be_stripped() {
 #[test]
 fn a_packet_that_cannot_be_stripped_is_counted_and_kept() {
     let (signed, mut bytes) = sign(Cover::Each, Policy::default()).unwrap();
-    let count = signed.reasons.of(Reason::Signed);
+    let count = signed.of(SignOutcome::Signed);
     bytes[WIRE_LEN].fill(0);
     let (report, stripped) = captures::strip(&mut read(&bytes), Vec::new()).unwrap();
     assert_eq!((report.stripped, report.kept), (count - 1, 1));
@@ -110,7 +110,10 @@ fn a_refusal_names_the_packet() {
         || NOW,
         &os,
     );
-    assert!(matches!(signed, Err(Error::Oversize(1, Reason::Offload))));
+    assert!(matches!(
+        signed,
+        Err(Error::Oversize(1, SignOutcome::Offload))
+    ));
 }
 
 #[test]

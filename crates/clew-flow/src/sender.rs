@@ -26,8 +26,16 @@ pub struct FlowSender<S> {
 /// Why a block is not signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsignable {
-    /// It has no packets, or more than the flow's blocks or their carriage may have.
-    Block,
+    /// It has no packets.
+    Empty,
+    /// It has more packets than the flow's blocks may have.
+    TooMany,
+    /// It has more packets than a code has shares.
+    TooManyToCode,
+    /// There are more buffers than packets, or fewer.
+    Buffers,
+    /// The flow's packets have salts, and a manifest has none.
+    Salted,
     /// The signature that was made does not hold.
     Fault,
 }
@@ -35,6 +43,15 @@ pub enum Unsignable {
 impl From<Fault> for Unsignable {
     fn from(_: Fault) -> Self {
         Self::Fault
+    }
+}
+
+/// Returns how many packets a block is to have, which its flow's blocks may have.
+pub(crate) fn count(packets: &[&[u8]], descriptor: &Descriptor) -> Result<u16, Unsignable> {
+    match u16::try_from(packets.len()) {
+        Ok(0) => Err(Unsignable::Empty),
+        Ok(count) if count <= descriptor.chaining().most => Ok(count),
+        _ => Err(Unsignable::TooMany),
     }
 }
 
@@ -78,8 +95,7 @@ impl<S: BlockSigner> FlowSender<S> {
     /// it.
     ///
     /// # Errors
-    /// There are no packets, more than the flow's blocks or a coded block may have, or not as many
-    /// buffers; or the signature does not hold.
+    /// See [`Unsignable`].
     pub fn sign_block(
         &mut self,
         packets: &[&[u8]],
@@ -88,13 +104,15 @@ impl<S: BlockSigner> FlowSender<S> {
         rng: &mut impl CryptoRng,
         outs: &mut [Vec<u8>],
     ) -> Result<(), Unsignable> {
-        let count = u16::try_from(packets.len()).map_err(|_| Unsignable::Block)?;
+        let count = count(packets, &self.descriptor)?;
+        if outs.len() != packets.len() {
+            return Err(Unsignable::Buffers);
+        }
         // Drawn here: the packets are fixed.
         let mut id = [0; ID_BYTES];
         rng.fill_bytes(&mut id);
         let block = self.descriptor.chaining().block(id, count);
-        let block = block.filter(|_| outs.len() == packets.len());
-        let block = block.ok_or(Unsignable::Block)?;
+        let block = block.ok_or(Unsignable::TooMany)?;
         let salts = self.salts(packets.len(), rng);
         let salt = |index: u16| salts.get(usize::from(index)).map_or(&[][..], |salt| salt);
         let contents = (0..count).zip(packets).map(|(index, packet)| Content {
@@ -103,10 +121,11 @@ impl<S: BlockSigner> FlowSender<S> {
             packet,
         });
         let contents: Vec<Content<'_>> = contents.collect();
-        let tree = Tree::new(block, &block.leaves(&contents)).ok_or(Unsignable::Block)?;
+        let tree =
+            Tree::new(block, &block.leaves(&contents)).expect("there is a leaf for each packet");
         let blob = self.blob(&tree, timestamp, rng)?;
-        let parts =
-            SignatureParts::new(blob, &block, distribution).map_err(|_| Unsignable::Block)?;
+        let parts = SignatureParts::new(blob, &block, distribution)
+            .map_err(|_| Unsignable::TooManyToCode)?;
         let place = (self.tag, self.seq, self.descriptor.key_id());
         for (content, out) in contents.iter().zip(outs) {
             let index = content.index;

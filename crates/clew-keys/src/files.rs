@@ -23,28 +23,37 @@ const PARTIAL: [&str; 2] = [".clew-", ".partial"];
 /// Random characters in a temporary name: nobody gives such a name by chance.
 const RANDOM: usize = 16;
 
+/// What happens to a file that has the name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfExists {
+    /// It stays, and the new one is refused.
+    Refuse,
+    /// The new one takes its place.
+    Replace,
+}
+
 /// A file under its temporary name, in the directory of its final one. Dropped before
 /// [`Pending::commit`], it is removed.
 #[derive(Debug)]
 pub struct Pending {
     temporary: TempPath,
     target: PathBuf,
-    replace: bool,
+    if_exists: IfExists,
 }
 
 impl Pending {
     /// Creates the temporary file with permissions `mode` from its first byte on, locked as long as
-    /// the file is open. Without `replace` a file that exists is refused now, and again by
-    /// [`Pending::commit`]; with it, what a link leads to is replaced, and the link stays.
+    /// the file is open. With [`IfExists::Refuse`] a file that exists is refused now, and again by
+    /// [`Pending::commit`]; else what a link leads to is replaced, and the link stays.
     ///
     /// Removes what killed runs left of this file.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] without `replace`; [`io::ErrorKind::InvalidInput`] if the path
+    /// [`io::ErrorKind::AlreadyExists`] with [`IfExists::Refuse`]; [`io::ErrorKind::InvalidInput`] if the path
     /// ends in no name; an error of the system, such as a link to nothing.
-    pub fn create(target: &Path, mode: u32, replace: bool) -> io::Result<(File, Self)> {
+    pub fn create(target: &Path, mode: u32, if_exists: IfExists) -> io::Result<(File, Self)> {
         let exists = target.symlink_metadata().is_ok();
-        if exists && !replace {
+        if exists && if_exists == IfExists::Refuse {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let target = if exists {
@@ -59,7 +68,7 @@ impl Pending {
             Self {
                 temporary,
                 target,
-                replace,
+                if_exists,
             },
         ))
     }
@@ -67,20 +76,20 @@ impl Pending {
     /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] without `replace`, if the file appeared since; an error of the
+    /// [`io::ErrorKind::AlreadyExists`] with [`IfExists::Refuse`], if the file appeared since; an error of the
     /// system. What was there before is there still, unless only the directory was not synced: then
     /// the new file is there, and may be gone after a crash.
     pub fn commit(self, file: &File) -> io::Result<()> {
         let Self {
             temporary,
             target,
-            replace,
+            if_exists,
         } = self;
         file.sync_all()?;
         // The file may have appeared since the first look: only the rename itself can tell.
-        let renamed = match replace {
-            true => temporary.persist(&target),
-            false => temporary.persist_noclobber(&target),
+        let renamed = match if_exists {
+            IfExists::Replace => temporary.persist(&target),
+            IfExists::Refuse => temporary.persist_noclobber(&target),
         };
         renamed.map_err(|refused| refused.error)?;
         sync_directory(directory(&target))
@@ -99,8 +108,8 @@ impl Written {
     ///
     /// # Errors
     /// As [`Pending::create`]; an error of the system. No file is left.
-    pub fn prepare(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<Self> {
-        let (mut file, pending) = Pending::create(path, mode, replace)?;
+    pub fn prepare(path: &Path, bytes: &[u8], mode: u32, if_exists: IfExists) -> io::Result<Self> {
+        let (mut file, pending) = Pending::create(path, mode, if_exists)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         Ok(Self { file, pending })
@@ -110,8 +119,8 @@ impl Written {
     ///
     /// # Errors
     /// As [`Written::prepare`].
-    pub fn reserve(path: &Path, length: usize, mode: u32, replace: bool) -> io::Result<Self> {
-        Self::prepare(path, &vec![0; length], mode, replace)
+    pub fn reserve(path: &Path, length: usize, mode: u32, if_exists: IfExists) -> io::Result<Self> {
+        Self::prepare(path, &vec![0; length], mode, if_exists)
     }
 
     /// Replaces the zeros, and syncs.
@@ -139,8 +148,13 @@ impl Written {
 ///
 /// # Errors
 /// As [`Pending::create`] and [`Pending::commit`].
-pub fn write_atomically(path: &Path, bytes: &[u8], mode: u32, replace: bool) -> io::Result<()> {
-    Written::prepare(path, bytes, mode, replace)?.commit()
+pub fn write_atomically(
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+    if_exists: IfExists,
+) -> io::Result<()> {
+    Written::prepare(path, bytes, mode, if_exists)?.commit()
 }
 
 /// Syncs a directory, so that names made in it survive a crash.
@@ -236,7 +250,7 @@ mod tests {
         fs::create_dir_all(path(".clew-group-0123456789AbCdEf/issuer")).unwrap();
         make("two");
         fs::hard_link(path("two"), path("a.key.clew-0123456789Linked.partial")).unwrap();
-        write_atomically(&path("a.key"), b"c", MODE_SECRET, false).unwrap();
+        write_atomically(&path("a.key"), b"c", MODE_SECRET, IfExists::Refuse).unwrap();
         let mut left: Vec<_> = fs::read_dir(dir.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

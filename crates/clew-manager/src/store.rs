@@ -118,7 +118,8 @@ impl Store {
         let group = group_of(&bytes)?;
         check_published(&path, &group, &*lock)?;
         witnesses::settle(&self.dir, &group)?;
-        files::write_atomically(&path, &bytes, MODE_PUBLIC, true).map_err(StoreError::io(&path))?;
+        files::write_atomically(&path, &bytes, MODE_PUBLIC, files::IfExists::Replace)
+            .map_err(StoreError::io(&path))?;
         lock.commit()
     }
 

@@ -14,7 +14,7 @@ use clew_group::{
 };
 use clew_packet::{
     Acceptance, Candidate, Conclusion, Frame, GroupId, GroupTag, KeySource, LinkType, Mode, Policy,
-    Reason, Received, Receiver, SECOND_NS, Sender, Timestamp, Unknown, strip,
+    Reason, Received, Receiver, SECOND_NS, Sender, SignOutcome, Timestamp, Unknown, strip,
 };
 use etherparse::PacketBuilder;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -88,8 +88,8 @@ fn sign(
             let frame = Frame::whole(LinkType::RAW, packet);
             sender.admit(&frame, Mode::Tree, BLOCK as u16, &mut marked)
         })
-        .collect::<Result<_, Reason>>()
-        .map_err(|reason| format!("a packet cannot be signed: {reason}"))?;
+        .collect::<Result<_, SignOutcome>>()
+        .map_err(|outcome| format!("a packet cannot be signed: {outcome}"))?;
     let mut id = [0; 16];
     rng.fill_bytes(&mut id); // after the packets are fixed: nobody can choose them to fit the id
     let mut signed = vec![Vec::new(); packets.len()];

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use clew_group::Scheme;
-//! use clew_packet::{Frame, GroupId, LinkType, Policy, Reason, Sender, Stripped, Timestamp, strip};
+//! use clew_packet::{Frame, GroupId, LinkType, Policy, Sender, SignOutcome, Stripped, Timestamp, strip};
 //!
 //! let packet = [0x60, 0, 0, 0, 0, 4, 132, 64].into_iter().chain([1; 32]).chain(*b"data");
 //! let packet: Vec<u8> = packet.collect();
@@ -20,8 +20,8 @@
 //! // `Sender::sign` takes a precursor; here the signature is a stand-in.
 //! let body = |_message: &[u8], body: &mut [u8]| body.fill(0x5a);
 //! let frame = Frame::whole(LinkType::RAW, &packet);
-//! let reason = sender.sign_with(&frame, Some(Timestamp(1)), body, &mut signed);
-//! assert_eq!(reason, Reason::Signed);
+//! let outcome = sender.sign_with(&frame, Some(Timestamp(1)), body, &mut signed);
+//! assert_eq!(outcome, SignOutcome::Signed);
 //!
 //! let frame = Frame::whole(LinkType::RAW, &signed);
 //! assert_eq!(strip(&frame, &mut original), Stripped::Trailer);
@@ -69,7 +69,7 @@
 //! - The crate has no IO, no clock and no source of randomness: all three are arguments.
 //! - Whatever the bytes are, nothing panics, and nothing loops or allocates beyond a small multiple
 //!   of them.
-//! - Every frame that is not signed, and every packet that is not valid, has one [`Reason`].
+//! - Every frame that is to be signed has one [`SignOutcome`], and every verdict one [`Reason`].
 #![no_std]
 
 extern crate alloc;
@@ -90,13 +90,13 @@ pub use net::frame::Frame;
 pub use net::ip::EXTENSION_HEADERS_MAX;
 pub use net::link::{LinkType, VLAN_TAGS_MAX};
 pub use net::udp::Udp;
-pub use reason::{Counters, Reason, Verdict};
+pub use reason::{Counters, Reason, SignOutcome, Verdict};
 pub use receiver::pending::{Affinity, Checked, Pending, Windows};
 pub use receiver::replay::Replay;
 pub use receiver::waiting::{Ticket, WAITING_MAX};
 pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use restorer::{Restored, Restorer};
-pub use sender::window::Window;
+pub use sender::window::{Window, window_hash};
 pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
 pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
 pub use time::{SECOND_NS, Timestamp};

@@ -1,4 +1,5 @@
-//! Why a packet was judged, passed or signed as it was: specification section 7.
+//! Why a packet was judged as it was, and what became of one that was to be signed: specification
+//! section 7.
 
 use core::fmt;
 
@@ -9,7 +10,7 @@ use crate::receiver::replay::Replay;
 pub enum Verdict {
     /// A machine of the group signed it.
     Valid,
-    /// It carries no trailer.
+    /// It has no trailer, or no rule signs such a packet.
     Unsigned,
     /// The capture does not hold enough of it, or of its block.
     Undecided,
@@ -36,7 +37,7 @@ impl fmt::Display for Verdict {
 }
 
 clew_wire::reasons! {
-    /// The one rule that decided about a packet. The order is that of the specification.
+    /// Why a verdict is what it is: the one rule that decided, in the order of the specification.
     pub enum Reason {
         Ok = "ok": "The signature holds.",
         Vouched = "vouched": "Its own signature was not verified, that of a window that it is in was.",
@@ -71,21 +72,14 @@ clew_wire::reasons! {
         BadEncoding = "bad-encoding": "The body does not decode.",
         BadSignature = "bad-signature": "The group signature does not hold.",
         Duplicate = "duplicate": "The same signature was accepted before.",
-        Signed = "signed": "`sign`: signed.",
-        AlreadySigned = "already-signed": "`sign`: it had a trailer, and got a mark.",
-        MarkFull = "mark-full": "`sign`: its mark cannot be raised.",
-        NotSelected = "not-selected": "`sign`: its source is not one that the machine owns.",
-        Offload = "offload": "`sign`: larger than the MTU before signing.",
-        Container = "container": "`sign`: the file format could not be restored exactly.",
     }
 }
 
 impl Reason {
-    /// Returns the verdict that `verify` gives with this reason; none for those that only `sign`
-    /// gives. A duplicate is valid in a capture and invalid live.
-    pub const fn verdict(self, replay: Replay) -> Option<Verdict> {
+    /// Returns the verdict that has this reason. A duplicate is valid in a capture and invalid live.
+    pub const fn verdict(self, replay: Replay) -> Verdict {
         match self {
-            Self::Ok | Self::Vouched | Self::Reordered => Some(Verdict::Valid),
+            Self::Ok | Self::Vouched | Self::Reordered => Verdict::Valid,
             Self::LinkType
             | Self::NotIp
             | Self::BadVersion
@@ -96,8 +90,8 @@ impl Reason {
             | Self::ExtensionHeaders
             | Self::RoutingHeader
             | Self::TooBig
-            | Self::NoTrailer => Some(Verdict::Unsigned),
-            Self::Truncated | Self::TooFewShares => Some(Verdict::Undecided),
+            | Self::NoTrailer => Verdict::Unsigned,
+            Self::Truncated | Self::TooFewShares => Verdict::Undecided,
             Self::UnknownVersion
             | Self::BadTrailerLength
             | Self::UnknownMode
@@ -113,18 +107,58 @@ impl Reason {
             | Self::Stale
             | Self::Future
             | Self::BadEncoding
-            | Self::BadSignature => Some(Verdict::Invalid),
-            Self::Duplicate => Some(match replay {
+            | Self::BadSignature => Verdict::Invalid,
+            Self::Duplicate => match replay {
                 Replay::Flag => Verdict::Valid,
                 Replay::Refuse => Verdict::Invalid,
-            }),
-            Self::Signed
-            | Self::AlreadySigned
-            | Self::MarkFull
-            | Self::NotSelected
-            | Self::Offload
-            | Self::Container => None,
+            },
         }
+    }
+}
+
+/// What became of a packet that was to be signed. The order is that of the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SignOutcome {
+    /// It passes as it is: by this rule it cannot be signed.
+    Unsignable(Reason),
+    /// It was signed.
+    Signed,
+    /// It had a trailer, and got a mark.
+    AlreadySigned,
+    /// It passes as it is: its mark cannot be raised.
+    MarkFull,
+    /// It passes as it is: its source is not one that the machine owns.
+    NotSelected,
+    /// It passes as it is: it was larger than the MTU before signing.
+    Offload,
+    /// It passes as it is: the file format could not be restored exactly.
+    Container,
+}
+
+impl SignOutcome {
+    /// Returns the name in kebab case, as it stands in the specification.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsignable(reason) => reason.as_str(),
+            Self::Signed => "signed",
+            Self::AlreadySigned => "already-signed",
+            Self::MarkFull => "mark-full",
+            Self::NotSelected => "not-selected",
+            Self::Offload => "offload",
+            Self::Container => "container",
+        }
+    }
+}
+
+impl From<Reason> for SignOutcome {
+    fn from(reason: Reason) -> Self {
+        Self::Unsignable(reason)
+    }
+}
+
+impl fmt::Display for SignOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -149,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn section_7_lists_exactly_these_reasons() {
+    fn section_7_lists_exactly_these_reasons_and_outcomes() {
         let section = section_7();
         let quoted: BTreeSet<String> = section
             .split('`')
@@ -170,7 +204,16 @@ mod tests {
             .map(String::as_str)
             .filter(|word| !words.contains(word))
             .collect();
-        let ours: BTreeSet<&str> = Reason::ALL.into_iter().map(Reason::as_str).collect();
+        let outcomes = [
+            SignOutcome::Signed,
+            SignOutcome::AlreadySigned,
+            SignOutcome::MarkFull,
+            SignOutcome::NotSelected,
+            SignOutcome::Offload,
+            SignOutcome::Container,
+        ];
+        let reasons = Reason::ALL.into_iter().map(SignOutcome::from);
+        let ours: BTreeSet<&str> = reasons.chain(outcomes).map(SignOutcome::as_str).collect();
         assert_eq!(listed, ours.into_iter().collect::<Vec<_>>());
     }
 
@@ -186,11 +229,7 @@ mod tests {
                 .filter(|reason| *reason != Reason::Duplicate)
             {
                 if reasons.split('`').any(|word| word == reason.as_str()) {
-                    assert_eq!(
-                        reason.verdict(Replay::Flag).unwrap().as_str(),
-                        verdict,
-                        "{reason}"
-                    );
+                    assert_eq!(reason.verdict(Replay::Flag).as_str(), verdict, "{reason}");
                 }
             }
         }

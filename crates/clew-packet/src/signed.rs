@@ -8,8 +8,9 @@ use crate::{
     net::flow::{Flow, flow_of},
     net::frame::Frame,
     net::upper::Upper,
-    reason::Reason,
+    reason::{Reason, SignOutcome},
     receiver::replay::message_hash,
+    sender::window,
     time::Timestamp,
     wire::block::{Block, MARK, Mode},
     wire::bytes::{put_u16, u16_at},
@@ -34,7 +35,7 @@ pub fn read<'a>(frame: &Frame<'a>) -> Result<SignedPacket<'a>, Reason> {
 ///
 /// The marked frame is written to `out` with `already-signed`; with `mark-full` that stays empty and
 /// the packet passes as it is. A marked packet may exceed the sender's MTU.
-pub fn mark(frame: &Frame<'_>, out: &mut Vec<u8>) -> Option<Reason> {
+pub fn mark(frame: &Frame<'_>, out: &mut Vec<u8>) -> Option<SignOutcome> {
     out.clear();
     read(frame).ok().map(|packet| packet.add_mark(out))
 }
@@ -101,6 +102,13 @@ impl<'a> SignedPacket<'a> {
         };
         let (original, trailer) = (self.original(), &self.trailer);
         leaf(&mut Vec::new(), &block, index, &original, trailer)
+    }
+
+    /// Returns the digest of the packet with its signature, by which later packets of its window cover it.
+    pub fn window_digest(&self) -> [u8; 32] {
+        let mut message = Vec::new();
+        self.write_message(&mut message);
+        window::digest(&message, self.trailer.body)
     }
 
     /// Tells whether a verified signature covers this packet: `body` in either form over `message`,
@@ -207,7 +215,7 @@ impl<'a> SignedPacket<'a> {
     }
 
     /// Appends a mark or raises the one that is there.
-    pub(crate) fn add_mark(&self, out: &mut Vec<u8>) -> Reason {
+    pub(crate) fn add_mark(&self, out: &mut Vec<u8>) -> SignOutcome {
         match self.mark.map(|mark| mark.count) {
             None => {
                 let saved = Saved::of(&self.datagram, self.kind);
@@ -215,10 +223,10 @@ impl<'a> SignedPacket<'a> {
                 let emit = |buffer: &mut [u8]| mark.emit(buffer);
                 append(out, &self.datagram, self.kind, mark.length(), emit);
             }
-            Some(u8::MAX) => return Reason::MarkFull,
+            Some(u8::MAX) => return SignOutcome::MarkFull,
             Some(count) => self.recount(out, count + 1),
         }
-        Reason::AlreadySigned
+        SignOutcome::AlreadySigned
     }
 
     /// Writes the frame with the packet in full carriage, verifiable alone, and without a mark.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clew_tunnel::engine::event::Event;
@@ -119,11 +120,11 @@ impl<E: Engine, P: Program<E>> Driver<E, P> {
     }
 
     /// Gives lists of so many jobs or more to tokio's threads for blocking work: for who has cores
-    /// to spare, and one engine. 0: none.
+    /// to spare, and one engine.
     #[must_use]
-    pub(crate) fn with_offload(mut self, many: usize) -> Self {
-        if many > 0 {
-            self.many = many;
+    pub(crate) fn with_offload(mut self, many: Option<NonZeroUsize>) -> Self {
+        if let Some(many) = many {
+            self.many = many.get();
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clew_tunnel::Reason;
@@ -43,11 +44,12 @@ pub struct Server {
 pub struct Options {
     /// The addresses that it is bound to.
     pub at: Vec<SocketAddr>,
-    /// In how many shards, each of which is a task of its own: one for each core that it may have. 0 is one.
-    pub shards: usize,
+    /// In how many shards, each of which is a task of its own: one for each core that it may have.
+    /// `None` is one.
+    pub shards: Option<NonZeroUsize>,
     /// From so many first packets and users that wait at once on, their public-key work is done by other
-    /// threads, so that open tunnels do not wait for it; 0: never.
-    pub offload_handshakes: usize,
+    /// threads, so that open tunnels do not wait for it; `None`: never.
+    pub offload_handshakes: Option<NonZeroUsize>,
     /// Who answers for other hosts.
     pub registry: Option<Box<dyn Registry>>,
     /// A trace for each shard; shards beyond have none.
@@ -96,7 +98,7 @@ impl Server {
         options: Options,
     ) -> Result<Self, Error> {
         clock::check()?;
-        let mut bound = bind(&options.at, options.shards.max(1))?;
+        let mut bound = bind(&options.at, options.shards.map_or(1, NonZeroUsize::get))?;
         let addresses = bound[0].addresses();
         if config.addresses.is_empty() {
             config.addresses.clone_from(&addresses);

@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clew_keys::files::{MODE_PUBLIC, Pending};
+use clew_keys::files::{IfExists, MODE_PUBLIC, Pending};
 
 use crate::failure::Failure;
 use clew_capture::{PIPE_SNAPLEN, Sink};
@@ -146,8 +146,12 @@ impl Output {
 
     fn begin(path: &Path, mode: u32, force: bool) -> Result<Self, OutputError> {
         let failed = |error| OutputError::of(path, error);
+        let if_exists = match force {
+            true => IfExists::Replace,
+            false => IfExists::Refuse,
+        };
         let create = |target| {
-            let (file, pending) = Pending::create(target, mode, force).map_err(failed)?;
+            let (file, pending) = Pending::create(target, mode, if_exists).map_err(failed)?;
             Ok((file, Some(pending)))
         };
         let (file, pending) = match existing(path).map_err(failed)? {

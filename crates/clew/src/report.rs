@@ -2,17 +2,18 @@
 
 use crate::failure::Status;
 use clew_engine::captures::VerifyReport;
-use clew_packet::{Flow, Mode, Reason, Summary, Verdict};
+use clew_packet::{Flow, Reason, SignOutcome, Summary, Verdict};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 /// What damage means to a verifier.
 pub const NOT_VERIFIED: &str = "the rest could not be verified";
 
-/// Prints counts by reason, indented, on standard error.
-pub fn reasons(counts: impl Iterator<Item = (Reason, u64)>) {
-    for (reason, count) in counts {
-        mention!("  {count:>9}  {reason:<18} {}", explain(reason));
+/// Prints counts by outcome, indented, on standard error.
+pub fn outcomes(counts: impl Iterator<Item = (SignOutcome, u64)>) {
+    for (outcome, count) in counts {
+        let what = explain_outcome(outcome);
+        mention!("  {count:>9}  {outcome:<18} {what}");
     }
 }
 
@@ -50,15 +51,6 @@ pub fn warn_if_none(signed: u64, packets: u64) {
 pub fn forgotten(count: u64) -> Option<String> {
     let what = "signatures were forgotten to limit memory: their duplicates are not detected";
     (count > 0).then(|| format!("{count} {what}"))
-}
-
-/// The mode's name on the command line.
-pub fn mode(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Each => "each",
-        Mode::Window => "window",
-        Mode::Tree => "tree",
-    }
 }
 
 /// The scheme's name on the command line, with its form.
@@ -122,11 +114,18 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::BadEncoding => "signature does not decode",
         Reason::BadSignature => "invalid signature: packet or signature was changed",
         Reason::Duplicate => "signed packet was seen before",
-        Reason::Signed => "signed",
-        Reason::AlreadySigned => "already signed; marked and copied",
-        Reason::MarkFull => "already signed; its mark is full",
-        Reason::NotSelected => "source not selected",
-        Reason::Offload => "larger than the MTU before signing",
-        Reason::Container => "the file format could not be restored exactly",
+    }
+}
+
+/// What became of a packet that was to be signed, in a few words for people.
+fn explain_outcome(outcome: SignOutcome) -> &'static str {
+    match outcome {
+        SignOutcome::Unsignable(reason) => explain(reason),
+        SignOutcome::Signed => "signed",
+        SignOutcome::AlreadySigned => "already signed; marked and copied",
+        SignOutcome::MarkFull => "already signed; its mark is full",
+        SignOutcome::NotSelected => "source not selected",
+        SignOutcome::Offload => "larger than the MTU before signing",
+        SignOutcome::Container => "the file format could not be restored exactly",
     }
 }

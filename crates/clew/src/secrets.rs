@@ -7,7 +7,7 @@ use clap::Args;
 use clew_capture::is_capture;
 use clew_evidence::TextError;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
-use clew_keys::files::{MODE_SECRET, Written, write_atomically};
+use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::Store;
 use std::fs::File;
@@ -129,11 +129,11 @@ pub fn prepare(
     text: &Zeroizing<String>,
     comment: &str,
     secret: Option<&Secret>,
-    replace: bool,
+    if_exists: IfExists,
 ) -> Result<Written, Failure> {
     check_named(path)?;
     let text = sealed(text, comment, secret);
-    let written = Written::prepare(path, text.as_bytes(), MODE_SECRET, replace);
+    let written = Written::prepare(path, text.as_bytes(), MODE_SECRET, if_exists);
     written.map_err(|e| cannot_write(path, &e))
 }
 
@@ -143,9 +143,9 @@ pub fn write(
     text: &Zeroizing<String>,
     comment: &str,
     secret: Option<&Secret>,
-    replace: bool,
+    if_exists: IfExists,
 ) -> Result<(), Failure> {
-    let written = prepare(path, text, comment, secret, replace)?;
+    let written = prepare(path, text, comment, secret, if_exists)?;
     written.commit().map_err(|e| cannot_write(path, &e))
 }
 
@@ -161,7 +161,7 @@ pub fn write_key(path: &Path, key: &impl TextFile, secret: Option<&Secret>) -> R
     if found.and_then(clear).is_some_and(|clear| *clear == *text) {
         return Ok(());
     }
-    write(path, &text, &key.comment(), secret, false)
+    write(path, &text, &key.comment(), secret, IfExists::Refuse)
 }
 
 /// The text as it is written.
@@ -188,7 +188,8 @@ pub fn write_once_entered(
     let text = sealed(text, comment, secret);
     let bytes = text.as_bytes();
     let failed = |e| cannot_write(path, &e);
-    let room = Written::reserve(path, bytes.len(), MODE_SECRET, false).map_err(failed)?;
+    let room =
+        Written::reserve(path, bytes.len(), MODE_SECRET, IfExists::Refuse).map_err(failed)?;
     enter()?;
     room.fill(bytes).and_then(Written::commit).map_err(failed)
 }
@@ -278,7 +279,7 @@ pub fn write_same(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     if is_there() {
         return Ok(());
     }
-    let written = write_atomically(path, text.as_bytes(), mode, false);
+    let written = write_atomically(path, text.as_bytes(), mode, IfExists::Refuse);
     written.or_else(|error| match error.kind() {
         ErrorKind::AlreadyExists if is_there() => Ok(()), // another run wrote it meanwhile
         ErrorKind::AlreadyExists => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clew::output::{Output, OutputError, open_input};
 use clew_capture::Sink;
-use clew_keys::files::write_atomically;
+use clew_keys::files::{IfExists, write_atomically};
 use tempfile::TempDir;
 
 struct Folder {
@@ -170,17 +170,17 @@ fn a_missing_folder_is_an_error() {
 fn small_files_are_private_from_the_start() {
     let folder = folder();
     let path = folder.path("machine.key");
-    write_atomically(&path, b"secret", 0o600, false).unwrap();
+    write_atomically(&path, b"secret", 0o600, IfExists::Refuse).unwrap();
     assert_eq!(
         (mode(&path), fs::read(&path).unwrap()),
         (0o600, b"secret".to_vec())
     );
-    let refused = write_atomically(&path, b"other", 0o600, false);
+    let refused = write_atomically(&path, b"other", 0o600, IfExists::Refuse);
     assert_eq!(
         refused.unwrap_err().kind(),
         std::io::ErrorKind::AlreadyExists
     );
-    write_atomically(&path, b"next", 0o600, true).unwrap();
+    write_atomically(&path, b"next", 0o600, IfExists::Replace).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"next");
     assert_eq!(folder.names(), ["in.pcap", "machine.key"]);
 }

@@ -4,7 +4,7 @@ use super::{Cover, Fate, SignError, Signers, WindowSize};
 use crate::{AsFrame, Randomness, TimeSource};
 use clew_group::SigningKey;
 use clew_packet::{
-    Candidate, Flow, Frame, Mode, Reason, SECOND_NS, Sender, Timestamp, Window, flow, mark,
+    Candidate, Flow, Frame, Mode, SECOND_NS, Sender, SignOutcome, Timestamp, Window, flow, mark,
 };
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -75,13 +75,13 @@ impl<'a> Task<'a> {
         };
         let flow = match flow(&frame) {
             Ok(flow) => flow,
-            Err(reason) => return done(Fate::Passes(reason)),
+            Err(reason) => return done(Fate::Passes(reason.into())),
         };
         let mut machines = signers.machines.iter().enumerate();
         let Some((number, signer)) = machines.find(|(_, signer)| signer.owns(flow.source)) else {
             let mut out = Vec::new();
-            let reason = mark(&frame, &mut out).unwrap_or(Reason::NotSelected);
-            return done(Fate::of(reason, out));
+            let outcome = mark(&frame, &mut out).unwrap_or(SignOutcome::NotSelected);
+            return done(Fate::of(outcome, out));
         };
         let epoch = signer.machine.place_at(time.unwrap_or(now).0);
         Ok(Self::Selected(Packet {
@@ -181,15 +181,15 @@ impl Packet<'_> {
         let mut out = Vec::new();
         let Ready { sender, key } = self.ready;
         let precursor = || key.precursor(&mut randomness.generator());
-        let reason = sender.sign(&self.frame, self.time, precursor, &mut out);
-        (self.place, Fate::of(reason, out))
+        let outcome = sender.sign(&self.frame, self.time, precursor, &mut out);
+        (self.place, Fate::of(outcome, out))
     }
 
     fn sign_in_window(&self, k: u16, window: &mut Window, randomness: &impl Randomness) -> Placed {
         let mut out = Vec::new();
         let Ready { sender, key } = self.ready;
         let fate = match sender.admit(&self.frame, Mode::Window, k, &mut out) {
-            Err(reason) => Fate::of(reason, out),
+            Err(outcome) => Fate::of(outcome, out),
             Ok(candidate) => {
                 let precursor = || key.precursor(&mut randomness.generator());
                 sender.sign_in_window(&candidate, self.time, window, precursor, &mut out);
@@ -212,7 +212,7 @@ fn sign_block(unit: &[Packet<'_>], randomness: &impl Randomness) -> Result<Vec<P
             let (mut out, sender) = (Vec::new(), packet.ready.sender);
             match sender.admit(&packet.frame, Mode::Tree, room, &mut out) {
                 Ok(candidate) => block.push((packet, candidate)),
-                Err(reason) => fates.push((packet.place, Fate::of(reason, out))),
+                Err(outcome) => fates.push((packet.place, Fate::of(outcome, out))),
             }
         }
         if block.len() == most {

@@ -9,7 +9,7 @@ pub use wire::{Manifest, digest};
 use alloc::vec::Vec;
 use rand_core::CryptoRng;
 
-use crate::sender::{FlowSender, Unsignable};
+use crate::sender::{FlowSender, Unsignable, count};
 use crate::signing::BlockSigner;
 use crate::wire::{Descriptor, FIXED_BYTES};
 use clew_tree::{Block, Digest, DigestSize, ID_BYTES};
@@ -30,8 +30,7 @@ impl<S: BlockSigner> FlowSender<S> {
     /// Signs packets as one block and leaves them as they are: what is returned goes beside them.
     ///
     /// # Errors
-    /// There are no packets, more than the flow's blocks may have, or the flow's packets have salts; or
-    /// the signature does not hold.
+    /// See [`Unsignable`].
     pub fn sign_manifest(
         &mut self,
         packets: &[&[u8]],
@@ -40,8 +39,8 @@ impl<S: BlockSigner> FlowSender<S> {
     ) -> Result<Vec<u8>, Unsignable> {
         let mut id = [0; ID_BYTES];
         rng.fill_bytes(&mut id);
-        let count = u16::try_from(packets.len()).map_err(|_| Unsignable::Block)?;
-        let block = wire::block(self.descriptor(), id, count).ok_or(Unsignable::Block)?;
+        let count = count(packets, self.descriptor())?;
+        let block = wire::block(self.descriptor(), id, count).ok_or(Unsignable::Salted)?;
         let digests = packets
             .iter()
             .flat_map(|packet| wire::digest(self.descriptor(), packet));

@@ -10,7 +10,7 @@
 
 use clew_evidence::GroupId;
 use clew_group::EpochId;
-use clew_keys::files::{MODE_SECRET, write_atomically};
+use clew_keys::files::{IfExists, MODE_SECRET, write_atomically};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;
@@ -142,7 +142,7 @@ pub(super) fn write(path: &Path, head: &Head, entries: &mut [Entry]) -> io::Resu
     }
     let checksum = Sha256::digest(&bytes);
     bytes.extend(checksum);
-    write_atomically(path, &bytes, MODE_SECRET, true)
+    write_atomically(path, &bytes, MODE_SECRET, IfExists::Replace)
 }
 
 fn head_bytes(head: &Head, entries: u32) -> Vec<u8> {

@@ -314,5 +314,6 @@ fn write_key(
         Some(secret) => encryption::encrypt(&key.encode(), &key.comment(), secret, rng),
         None => key.encode(),
     };
-    files::write_atomically(path, text.as_bytes(), MODE_SECRET, false).map_err(StoreError::io(path))
+    files::write_atomically(path, text.as_bytes(), MODE_SECRET, files::IfExists::Refuse)
+        .map_err(StoreError::io(path))
 }

@@ -58,7 +58,7 @@ fn window_start(flow: &[&Pending], at: usize) -> Option<usize> {
     let before = &flow[start..at];
     let same_key = before.iter().all(|packet| packet.has_key_of(flow[at]));
     let digests = before.iter().filter_map(|packet| packet.window_digest());
-    (same_key && window::hash(digests) == *h).then_some(start)
+    (same_key && window::window_hash(digests) == *h).then_some(start)
 }
 
 /// For each of so many packets of a flow, the one whose window covers it; none for those verified by

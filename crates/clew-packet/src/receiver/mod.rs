@@ -319,9 +319,8 @@ impl<K: KeySource> Receiver<K> {
 
     fn done(&mut self, reason: Reason, summary: Option<Summary>) -> Conclusion {
         self.counters.count(reason);
-        let verdict = reason.verdict(self.acceptance.replay);
         Conclusion {
-            verdict: verdict.expect("receiving gives no reason that only signing gives"),
+            verdict: reason.verdict(self.acceptance.replay),
             reason,
             summary,
         }

@@ -11,7 +11,7 @@ use clew_tree::{Digest, DigestSize, Tree};
 use crate::{
     net::datagram::Datagram,
     net::frame::Frame,
-    reason::Reason,
+    reason::{Reason, SignOutcome},
     sender::window::Window,
     signed::{SignedPacket, append},
     time::{SECOND_NS, Timestamp},
@@ -116,7 +116,7 @@ impl Sender {
 
     /// Signs a packet for itself, in mode `each`, or marks one that carries a trailer already.
     ///
-    /// The new frame is written to `out` with `signed` and `already-signed`; with every other reason
+    /// The new frame is written to `out` with `signed` and `already-signed`; with every other outcome
     /// `out` is left empty and the packet passes as it is. [`Frame::with`] tells the new frame's
     /// length on the wire. `time` is that of the packet. `precursor` is called only if it is used.
     pub fn sign(
@@ -125,7 +125,7 @@ impl Sender {
         time: Option<Timestamp>,
         precursor: impl FnOnce() -> Precursor,
         out: &mut Vec<u8>,
-    ) -> Reason {
+    ) -> SignOutcome {
         let incremental = self.policy.incremental;
         let sign = |message: &[u8], body: &mut [u8]| {
             precursor().sign(&[message], incremental, body);
@@ -141,13 +141,13 @@ impl Sender {
         time: Option<Timestamp>,
         sign: impl FnOnce(&[u8], &mut [u8]),
         out: &mut Vec<u8>,
-    ) -> Reason {
+    ) -> SignOutcome {
         match self.admit(frame, Mode::Each, 1, out) {
             Ok(packet) => {
                 self.sign_alone(&packet, Block::Each, time, sign, out);
-                Reason::Signed
+                SignOutcome::Signed
             }
-            Err(reason) => reason,
+            Err(outcome) => outcome,
         }
     }
 
@@ -164,7 +164,7 @@ impl Sender {
         mode: Mode,
         most: u16,
         out: &mut Vec<u8>,
-    ) -> Result<Candidate<'a>, Reason> {
+    ) -> Result<Candidate<'a>, SignOutcome> {
         out.clear();
         let datagram = signable::locate(frame)?;
         if let Ok(packet) = SignedPacket::of(datagram) {
@@ -327,7 +327,7 @@ impl Sender {
 
     /// Checks that there is room for the longest trailer in a window or block of up to `most` packets,
     /// and for a mark besides.
-    fn check_size(&self, packet: &Candidate<'_>, mode: Mode, most: u16) -> Result<(), Reason> {
+    fn check_size(&self, packet: &Candidate<'_>, mode: Mode, most: u16) -> Result<(), SignOutcome> {
         let Candidate { datagram, saved } = packet;
         let body = match (mode, self.coding(most)) {
             (Mode::Tree, Some(coding)) => coding.body_max(),
@@ -338,10 +338,10 @@ impl Sender {
         let mtu = self.policy.mtu.unwrap_or(usize::MAX);
         let size = datagram.place.end - datagram.place.start;
         if size > mtu {
-            return Err(Reason::Offload);
+            return Err(SignOutcome::Offload);
         }
         if length + MARK_BYTES_MAX > datagram.room() || length > mtu - size {
-            return Err(Reason::TooBig);
+            return Err(Reason::TooBig.into());
         }
         Ok(())
     }

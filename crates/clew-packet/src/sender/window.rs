@@ -21,8 +21,9 @@ pub(crate) fn digest(message: &[u8], body: &[u8]) -> PacketDigest {
     hash.finalize().into()
 }
 
-/// h over the packets before one; zeros if there are none.
-pub(crate) fn hash(before: impl Iterator<Item = PacketDigest>) -> [u8; 32] {
+/// Returns the h of a trailer in mode `window`, over the packets before its own by their
+/// [`SignedPacket::window_digest`](crate::SignedPacket::window_digest); zeros if there are none.
+pub fn window_hash(before: impl Iterator<Item = [u8; 32]>) -> [u8; 32] {
     let mut before = before.peekable();
     if before.peek().is_none() {
         return [0; 32];
@@ -55,7 +56,7 @@ impl Window {
     }
 
     pub(crate) fn hash(&self) -> [u8; 32] {
-        hash(self.before.iter().copied())
+        window_hash(self.before.iter().copied())
     }
 
     /// Takes a signed packet in.

@@ -14,7 +14,7 @@ use crate::common::groups::{BOTH, Group};
 use crate::common::{NOW, Owned, packets::*};
 use clew_group::curve::Scalar;
 use clew_group::{Precursor, Scheme, SigningKey, bbs04, xr};
-use clew_packet::{GroupId, LinkType, Policy, Reason, Sender, read};
+use clew_packet::{GroupId, LinkType, Policy, Sender, SignOutcome, read};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
                 (self.spoil)(i, body);
             };
             let reason = sender.sign_with(&packet.frame(), Some(NOW), sign, &mut out);
-            assert_eq!(reason, Reason::Signed);
+            assert_eq!(reason, SignOutcome::Signed);
             frames.push(out);
         }
         let body = body_of(&packet.with(frames[0].clone()));

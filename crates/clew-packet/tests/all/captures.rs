@@ -9,22 +9,22 @@ use std::{env, fs};
 
 use crate::common::Owned;
 use clew_capture::{Reader, Record};
-use clew_packet::{LinkType, Policy, Reason, Stripped};
+use clew_packet::{LinkType, Policy, Reason, SignOutcome, Stripped};
 
 #[test]
 fn strip_undoes_sign_on_real_captures() {
     let files = captures();
-    let mut reasons = BTreeMap::new();
+    let mut outcomes = BTreeMap::new();
     for (name, records) in &files {
         for (number, record) in records.iter().enumerate() {
             let really = number % REALLY_SIGNED == 0;
-            let reason = check(record, really, &format!("{name}, packet {}", number + 1));
-            *reasons.entry(reason).or_insert(0) += 1;
+            let outcome = check(record, really, &format!("{name}, packet {}", number + 1));
+            *outcomes.entry(outcome).or_insert(0) += 1;
         }
     }
-    println!("{} files: {reasons:?}", files.len());
+    println!("{} files: {outcomes:?}", files.len());
     assert!(
-        reasons.contains_key(&Reason::Signed),
+        outcomes.contains_key(&SignOutcome::Signed),
         "no packet was signable"
     );
 }
@@ -32,25 +32,23 @@ fn strip_undoes_sign_on_real_captures() {
 /// One packet in so many is signed for real; in all, signing and stripping are exact.
 const REALLY_SIGNED: usize = 32;
 
-fn check(record: &Owned, really: bool, place: &str) -> Reason {
-    let (signed, reason) = match really {
+fn check(record: &Owned, really: bool, place: &str) -> SignOutcome {
+    let (signed, outcome) = match really {
         true => record.sign(Policy::default()),
         false => record.sign_in_form(Policy::default()),
     };
     let Some(signed) = signed else {
         assert!(
             matches!(record.strip().1, Stripped::Nothing(_)),
-            "{place}: {reason}"
+            "{place}: {outcome}"
         );
-        assert_eq!(
-            record.verify(),
-            if reason == Reason::TooBig {
-                Reason::NoTrailer
-            } else {
-                reason
-            }
-        );
-        return reason;
+        let expected = match outcome {
+            SignOutcome::Unsignable(Reason::TooBig) => Some(Reason::NoTrailer),
+            SignOutcome::Unsignable(reason) => Some(reason),
+            _ => None,
+        };
+        assert_eq!(Some(record.verify()), expected, "{place}: {outcome}");
+        return outcome;
     };
     let expected = if really {
         Reason::Ok
@@ -59,14 +57,14 @@ fn check(record: &Owned, really: bool, place: &str) -> Reason {
     };
     assert_eq!(signed.verify(), expected, "{place}");
     let (twice, again) = signed.sign_in_form(Policy::default());
-    assert_eq!(again, Reason::AlreadySigned, "{place}");
+    assert_eq!(again, SignOutcome::AlreadySigned, "{place}");
     assert_eq!(
         twice.expect("it was marked").strip().0.as_ref(),
         Some(&signed),
         "{place}"
     );
     assert_eq!(signed.strip().0.as_ref(), Some(record), "{place}");
-    reason
+    outcome
 }
 
 /// The captures of the repository, and those of further folders.

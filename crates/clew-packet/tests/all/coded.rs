@@ -9,8 +9,8 @@ use crate::common::{
 use clew_group::Scheme;
 use clew_packet::{
     Acceptance, CODED_BUDGET, CODED_MAX, Candidate, Carriage, Conclusion, Mode, Pending, Policy,
-    Reason, Received, Receiver, Restorer, SECOND_NS, Sender, Stripped, Ticket, Timestamp,
-    UnsignableBlock, Verdict, Windows, read,
+    Reason, Received, Receiver, Restorer, SECOND_NS, Sender, SignOutcome, Stripped, Ticket,
+    Timestamp, UnsignableBlock, Verdict, Windows, read,
 };
 use proptest::prelude::*;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -182,7 +182,7 @@ fn k_packets_decide_and_one_less_does_not() {
             let too_few = vec![Reason::TooFewShares; k - 1];
             assert_eq!(reasons(&arrived[1..]), too_few);
             let undecided = Reason::TooFewShares.verdict(clew_packet::Replay::Flag);
-            assert_eq!(undecided, Some(Verdict::Undecided));
+            assert_eq!(undecided, Verdict::Undecided);
         }
     }
 }
@@ -232,8 +232,8 @@ fn the_mtu_is_that_of_the_coded_trailer() {
         admitted.map(|_| ())
     };
     assert_eq!(admit(after, 64), Ok(()));
-    assert_eq!(admit(after - 1, 64), Err(Reason::TooBig));
-    assert_eq!(admit(after, 8), Err(Reason::TooBig), "in full");
+    assert_eq!(admit(after - 1, 64), Err(Reason::TooBig.into()));
+    assert_eq!(admit(after, 8), Err(Reason::TooBig.into()), "in full");
 }
 
 /// Nine packets have room for shares; eight of them would have the whole signature.
@@ -463,7 +463,7 @@ fn the_full_form_is_verifiable_alone() {
         assert_eq!(full.verify(), Reason::Ok);
         assert_eq!(full.strip(), (Some(original.clone()), Stripped::Trailer));
         let (marked, reason) = packet.sign(Policy::default());
-        assert_eq!(reason, Reason::AlreadySigned);
+        assert_eq!(reason, SignOutcome::AlreadySigned);
         assert_eq!(in_full(&marked.unwrap(), &signed), full, "without its mark");
     }
     let mut out = Vec::new();

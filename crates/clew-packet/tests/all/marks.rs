@@ -1,7 +1,7 @@
 //! The mark, and every reason that it may have: section 3.1.
 
 use crate::common::{Owned, packets::*, trailers::*};
-use clew_packet::{Mark, Policy, Reason, Saved, Stripped, Trailer, mark};
+use clew_packet::{Mark, Policy, Reason, Saved, SignOutcome, Stripped, Trailer, mark};
 
 /// The packet with the mark behind it.
 fn marked(protocol: u8, end: &[u8], mark: Mark) -> Owned {
@@ -24,7 +24,7 @@ fn bad_mark() {
     let good = emitted(&trailer());
     let refused = |frame: Owned| {
         assert_eq!(frame.verify(), Reason::BadMark);
-        assert_eq!(frame.sign(Policy::default()).1, Reason::Signed);
+        assert_eq!(frame.sign(Policy::default()).1, SignOutcome::Signed);
         assert_eq!(frame.strip().1, Stripped::Nothing(Reason::BadMark));
     };
     assert_eq!(marked(132, &good, MARK).verify(), Reason::BadEncoding);
@@ -95,12 +95,15 @@ fn bad_trailer_length_of_a_mark() {
 fn already_signed() {
     let signed = raw(packet()).signed(Policy::default());
     let (twice, reason) = signed.sign(Policy::default());
-    assert_eq!(reason, Reason::AlreadySigned);
+    assert_eq!(reason, SignOutcome::AlreadySigned);
     let twice = twice.unwrap();
     assert_eq!(twice.verify(), Reason::Ok);
     assert_eq!(twice.strip(), (Some(signed.clone()), Stripped::Mark));
     let mut out = Vec::new();
-    assert_eq!(mark(&signed.frame(), &mut out), Some(Reason::AlreadySigned));
+    assert_eq!(
+        mark(&signed.frame(), &mut out),
+        Some(SignOutcome::AlreadySigned)
+    );
     assert_eq!(out, twice.bytes);
     assert_eq!(mark(&raw(packet()).frame(), &mut out), None);
 }
@@ -115,12 +118,12 @@ fn already_signed_does_not_ask_for_a_precursor() {
     let never = || unreachable!("there is nothing to sign");
     assert_eq!(
         sender.sign(&signed.frame(), None, never, &mut out),
-        Reason::AlreadySigned
+        SignOutcome::AlreadySigned
     );
     let large = raw(ipv4(&[], 132, &[0; 1600]));
     assert_eq!(
         sender.sign(&large.frame(), None, never, &mut out),
-        Reason::Offload
+        SignOutcome::Offload
     );
 }
 
@@ -132,8 +135,11 @@ fn mark_full() {
     }
     let full = runs.last().unwrap();
     assert_eq!(full.verify(), Reason::Ok);
-    assert_eq!(full.sign(Policy::default()), (None, Reason::MarkFull));
-    assert_eq!(mark(&full.frame(), &mut vec![]), Some(Reason::MarkFull));
+    assert_eq!(full.sign(Policy::default()), (None, SignOutcome::MarkFull));
+    assert_eq!(
+        mark(&full.frame(), &mut vec![]),
+        Some(SignOutcome::MarkFull)
+    );
     while let Some(signed) = runs.pop() {
         if let Some(before) = runs.last() {
             assert_eq!(signed.strip().0.as_ref(), Some(before));

@@ -25,7 +25,7 @@ fn sign(packet: &[u8], policy: Policy) -> (Vec<u8>, Vec<u8>) {
         body.fill(0x5a);
     };
     let reason = sender(policy).sign_with(&packet.frame(), Some(NOW), keep, &mut out);
-    assert_eq!(reason, clew_packet::Reason::Signed);
+    assert_eq!(reason, clew_packet::SignOutcome::Signed);
     let mut read_back = Vec::new();
     let signed = packet.with(out);
     read(&signed.frame())

@@ -19,9 +19,9 @@ proptest! {
 
     #[test]
     fn strip_undoes_sign(original in frames(), policy in policies()) {
-        let (signed, reason) = original.sign(policy);
+        let (signed, outcome) = original.sign(policy);
         let Some(signed) = signed else {
-            prop_assert_ne!(reason, Reason::NoTrailer);
+            prop_assert_ne!(outcome, Reason::NoTrailer.into());
             prop_assert!(matches!(original.strip().1, Stripped::Nothing(_)));
             return Ok(());
         };

@@ -1,7 +1,9 @@
 //! One test for every reason of sections 3 to 6, named after it, but for marks and replays.
 
 use crate::common::{EPOCH, packets::*, trailers::*};
-use clew_packet::{Block, GroupTag, Policy, Reason, Saved, Stripped, Timestamp, Trailer};
+use clew_packet::{
+    Block, GroupTag, Policy, Reason, Saved, SignOutcome, Stripped, Timestamp, Trailer,
+};
 
 #[test]
 fn ok() {
@@ -91,7 +93,7 @@ fn windows_and_blocks_are_well_formed() {
         let frame = carrying(132, &emitted(&Trailer { block, ..trailer() }));
         assert_eq!(frame.verify(), Reason::BadEncoding);
         assert_eq!(frame.strip(), (Some(carrying(132, b"")), Stripped::Trailer));
-        assert_eq!(frame.sign(Policy::default()).1, Reason::AlreadySigned);
+        assert_eq!(frame.sign(Policy::default()).1, SignOutcome::AlreadySigned);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::common::{NOW, Owned, packets::*};
 use clew_group::{Scheme, SigningKey, VerifyingKey};
 use clew_packet::{
     Acceptance, GroupId, GroupTag, KeySource, LinkType, Mode, Pending, Policy, Reason, Received,
-    Receiver, Sender, Stripped, Timestamp, Unknown, Window, Windows,
+    Receiver, Sender, SignOutcome, Stripped, Timestamp, Unknown, Window, Windows,
 };
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
@@ -60,12 +60,17 @@ impl KeySource for Keys {
     }
 }
 
-fn sign(original: &Owned, scheme: Scheme, policy: Policy, seed: u64) -> (Option<Owned>, Reason) {
+fn sign(
+    original: &Owned,
+    scheme: Scheme,
+    policy: Policy,
+    seed: u64,
+) -> (Option<Owned>, SignOutcome) {
     let (sender, mut out) = (Sender::new(scheme, id(scheme), 0, policy), Vec::new());
     let signer = &made(scheme).signers[seed as usize % 2];
     let precursor = || signer.precursor(&mut ChaCha20Rng::seed_from_u64(seed));
     let reason = sender.sign(&original.frame(), Some(NOW), precursor, &mut out);
-    let signed = (reason == Reason::Signed).then(|| original.with(out));
+    let signed = (reason == SignOutcome::Signed).then(|| original.with(out));
     (signed, reason)
 }
 
@@ -106,9 +111,9 @@ proptest! {
     #[test]
     fn what_is_signed_is_valid_and_comes_back(original in frames(), policy in policies(), seed: u64) {
         for scheme in BOTH {
-            let (signed, reason) = sign(&original, scheme, policy, seed);
+            let (signed, outcome) = sign(&original, scheme, policy, seed);
             let Some(signed) = signed else {
-                prop_assert_ne!(reason, Reason::NoTrailer);
+                prop_assert_ne!(outcome, Reason::NoTrailer.into());
                 continue;
             };
             prop_assert_eq!(verify(&signed), Reason::Ok);

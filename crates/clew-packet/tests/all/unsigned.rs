@@ -2,7 +2,9 @@
 //! neighbour that has not. `sign` and `verify` say the same about what cannot be signed.
 
 use crate::common::{Owned, packets::*, trailers::*};
-use clew_packet::{EXTENSION_HEADERS_MAX, LinkType, Policy, Reason, Stripped, VLAN_TAGS_MAX};
+use clew_packet::{
+    EXTENSION_HEADERS_MAX, LinkType, Policy, Reason, SignOutcome, Stripped, VLAN_TAGS_MAX,
+};
 
 fn packet_6() -> Vec<u8> {
     ipv6(&[], UDP, &udp(b"payload"))
@@ -11,14 +13,14 @@ fn packet_6() -> Vec<u8> {
 /// Checks that the packet passes `sign`, `verify` and `strip` for this reason.
 #[track_caller]
 fn passes(frame: &Owned, reason: Reason) {
-    assert_eq!(frame.sign(Policy::default()), (None, reason));
+    assert_eq!(frame.sign(Policy::default()), (None, reason.into()));
     assert_eq!(frame.verify(), reason);
     assert_eq!(frame.strip(), (None, Stripped::Nothing(reason)));
 }
 
 #[track_caller]
 fn signs(frame: &Owned) {
-    assert_eq!(frame.sign(Policy::default()).1, Reason::Signed);
+    assert_eq!(frame.sign(Policy::default()).1, SignOutcome::Signed);
 }
 
 #[test]
@@ -262,15 +264,18 @@ fn too_big() {
         (Wrap::Snap { tags: 1 }, 1500 - 8 - 16 - 367),
     ] {
         let signed = wrap.around(&sized(limit), &[]).signed(Policy::default());
-        assert_eq!(signed.sign(Policy::default()).1, Reason::AlreadySigned);
+        assert_eq!(signed.sign(Policy::default()).1, SignOutcome::AlreadySigned);
         let frame = wrap.around(&sized(limit + 1), &[]);
-        assert_eq!(frame.sign(Policy::default()), (None, Reason::TooBig));
+        assert_eq!(frame.sign(Policy::default()), (None, Reason::TooBig.into()));
         assert_eq!(frame.verify(), Reason::NoTrailer);
     }
     let size = 65_535 - 16 - 367 + 40;
     let six = |size: usize| raw(ipv6(&[], 132, &vec![0; size - 40]));
     signs(&six(size));
-    assert_eq!(six(size + 1).sign(Policy::default()).1, Reason::TooBig);
+    assert_eq!(
+        six(size + 1).sign(Policy::default()).1,
+        Reason::TooBig.into()
+    );
 }
 
 #[test]
@@ -287,7 +292,7 @@ fn too_big_for_a_trailer_that_is_there() {
     assert_eq!(carrying(limit).verify(), Reason::BadEncoding);
     assert_eq!(
         carrying(limit).sign(Policy::default()).1,
-        Reason::AlreadySigned
+        SignOutcome::AlreadySigned
     );
     passes(&carrying(limit + 1), Reason::TooBig);
 }
@@ -298,16 +303,16 @@ fn too_big_and_offload_with_an_mtu() {
         mtu: Some(1500),
         ..Policy::default()
     };
-    let reason = |bytes| {
+    let outcome = |bytes| {
         Wrap::Ethernet { tags: 1 }
             .around(&sized(bytes), &[0; 9])
             .sign(policy)
             .1
     };
-    assert_eq!(reason(1500 - 367), Reason::Signed);
-    assert_eq!(reason(1501 - 367), Reason::TooBig);
-    assert_eq!(reason(1500), Reason::TooBig);
-    assert_eq!(reason(1501), Reason::Offload);
+    assert_eq!(outcome(1500 - 367), SignOutcome::Signed);
+    assert_eq!(outcome(1501 - 367), Reason::TooBig.into());
+    assert_eq!(outcome(1500), Reason::TooBig.into());
+    assert_eq!(outcome(1501), SignOutcome::Offload);
 }
 
 #[test]

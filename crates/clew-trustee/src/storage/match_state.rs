@@ -38,8 +38,13 @@ impl MatchState {
     pub fn put(&self, stage: Stage, state: &[u8]) -> Result<(), TrusteeError> {
         let payload = Zeroizing::new([&[stage as u8], state].concat());
         let text = armor::encode(COMMENT, LABEL, &payload);
-        files::write_atomically(&self.0, text.as_bytes(), MODE_SECRET, true)
-            .map_err(|error| self.refused(error))
+        files::write_atomically(
+            &self.0,
+            text.as_bytes(),
+            MODE_SECRET,
+            files::IfExists::Replace,
+        )
+        .map_err(|error| self.refused(error))
     }
 
     /// Reads it, and removes it for good. [`TrusteeError::NotUnderWay`] if there is none, or one of

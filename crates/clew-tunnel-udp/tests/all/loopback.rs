@@ -1,5 +1,6 @@
 //! Servers and clients over the machine's own network.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clew_tunnel::engine::client::{Config, Target};
@@ -239,7 +240,7 @@ async fn nobody_there_is_no_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_of_a_server_find_each_others_tunnels() {
     let options = Options {
-        shards: 3,
+        shards: NonZeroUsize::new(3),
         ..Options::default()
     };
     let target = echo_with("127.0.0.1:0", options).await;
@@ -283,7 +284,7 @@ async fn what_no_packet_has_room_for_is_refused_where_it_is_sent() {
 #[tokio::test]
 async fn other_threads_may_compute_the_keys() {
     let options = Options {
-        offload_handshakes: 1,
+        offload_handshakes: NonZeroUsize::new(1),
         ..Options::default()
     };
     let target = echo_with("127.0.0.1:0", options).await;

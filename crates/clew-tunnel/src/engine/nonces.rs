@@ -5,6 +5,8 @@ use crate::limits::NONCES;
 use crate::reason::Reason;
 
 const WORDS: usize = NONCES / 64;
+// Else the ring would be shorter than the window, and a nonce could be accepted twice.
+const _: () = assert!(NONCES.is_multiple_of(64));
 
 /// Which of the last [`NONCES`] of one key and direction were decrypted. The bits are a ring: t is at t modulo
 /// their number.

@@ -8,8 +8,7 @@ use crate::groups::read_group_file;
 use clew_capture::Record;
 use clew_engine::AsFrame;
 use clew_evidence::GroupFile;
-use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read};
-use sha2::{Digest, Sha256};
+use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read, window_hash};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
@@ -234,7 +233,7 @@ impl Window {
         if !is_of_window || trailer.group != self.group || flow.key() != self.flow {
             return;
         }
-        self.last.push_back((number, window_digest(packet)));
+        self.last.push_back((number, packet.window_digest()));
         if self.last.len() > self.count {
             self.last.pop_front();
         }
@@ -245,23 +244,9 @@ impl Window {
         if self.last.len() < self.count || self.count == 0 {
             return None;
         }
-        let mut hash = Sha256::new_with_prefix(b"clew-window-v1\0\0");
-        self.last.iter().for_each(|(_, digest)| hash.update(digest));
-        let fits = hash.finalize()[..] == self.h;
+        let fits = window_hash(self.last.iter().map(|(_, digest)| *digest)) == self.h;
         fits.then(|| self.last.iter().map(|(number, _)| *number).collect())
     }
-}
-
-/// The digest of a packet as windows have it (`spec/packet-trailer.md` section 4).
-fn window_digest(packet: &SignedPacket<'_>) -> [u8; 32] {
-    let mut message = Vec::new();
-    packet.write_message(&mut message);
-    Sha256::new_with_prefix([0])
-        .chain_update((message.len() as u32).to_be_bytes())
-        .chain_update(&message)
-        .chain_update(packet.trailer().body)
-        .finalize()
-        .into()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
-use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
 use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
@@ -223,9 +223,11 @@ pub fn read_shares(paths: &[PathBuf]) -> Result<Vec<Share>, Failure> {
 /// Writes a share, an opening or a match: public, and never over another file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     secrets::check_named(path)?;
-    write_atomically(path, text.as_bytes(), MODE_PUBLIC, false).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => Failure::io(path, &e),
+    write_atomically(path, text.as_bytes(), MODE_PUBLIC, IfExists::Refuse).map_err(|e| {
+        match e.kind() {
+            std::io::ErrorKind::AlreadyExists => exists(path),
+            _ => Failure::io(path, &e),
+        }
     })
 }
 

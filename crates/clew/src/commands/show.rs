@@ -58,11 +58,7 @@ fn describe(packet: &SignedPacket<'_>) {
     let trailer = packet.trailer();
     say!("trailer of {} bytes (not verified here)", trailer.length());
     say!("  scheme     {}", report::scheme(&summary));
-    say!(
-        "  mode       {}{}",
-        report::mode(mode),
-        place(&trailer.block)
-    );
+    say!("  mode       {}{}", mode.as_str(), place(&trailer.block));
     say!("  group      {group}.. (first 8 bytes of its id)");
     say!("  epoch      {epoch}");
     match timestamp.0 {

@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use clew_engine::captures::{self, Oversize, SignReport};
 use clew_engine::{Cover, Options, Signer, Signers, TimeSource, WindowSize};
 use clew_keys::{MemberKeyFile, TextFile};
-use clew_packet::{CODED_MAX, Policy, Reason};
+use clew_packet::{CODED_MAX, Policy, SignOutcome};
 use ipnet::IpNet;
 use std::path::Path;
 
@@ -133,18 +133,17 @@ fn sources_by_key(arguments: &Sign, matches: &ArgMatches) -> Result<Vec<Vec<IpNe
 }
 
 fn report(signed: &SignReport, output: &Path) -> Status {
-    let count = signed.reasons.of(Reason::Signed);
+    let count = signed.of(SignOutcome::Signed);
     mention!(
         "signed {count} of {} packets: {}",
         signed.packets,
         output.display()
     );
-    report::reasons(
-        signed
-            .reasons
-            .iter()
-            .filter(|(reason, _)| *reason != Reason::Signed),
-    );
+    let passed = signed
+        .outcomes
+        .iter()
+        .map(|(outcome, count)| (*outcome, *count));
+    report::outcomes(passed.filter(|(outcome, _)| *outcome != SignOutcome::Signed));
     let status = report::copied(signed.damage.as_ref());
     report::warn_if_none(count, signed.packets);
     status

@@ -9,7 +9,7 @@ use crate::secrets::{self, Unlock};
 use clew_evidence::short_epoch_id;
 use clew_group::quorum::Trustee as Index;
 use clew_keys::encryption::Secret;
-use clew_keys::files::MODE_PUBLIC;
+use clew_keys::files::{IfExists, MODE_PUBLIC};
 use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::path::Path;
@@ -34,7 +34,7 @@ fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
         let index = index.map_err(Failure::new)?;
         let state = State::begin(&plan, index, old.as_ref(), &mut random::os()).map_err(failed)?;
         let secret = arguments.seal.secret()?;
-        put(&of.state, &state, secret.as_ref(), false)?;
+        put(&of.state, &state, secret.as_ref(), IfExists::Refuse)?;
         state
     };
     let hello = state.hello();
@@ -81,7 +81,7 @@ fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     })?;
     let deal = deal.clone();
     if fresh {
-        put(&of.state, &state, secret.as_ref(), true)?; // before the deal leaves
+        put(&of.state, &state, secret.as_ref(), IfExists::Replace)?; // before the deal leaves
     }
     secrets::write_same(&arguments.out.output, &deal.encode(), MODE_PUBLIC)?;
     say!(
@@ -174,8 +174,13 @@ fn load(path: &Path, unlock: &Unlock) -> Result<(State, Option<Secret>), Failure
     Ok((state, secret))
 }
 
-fn put(path: &Path, state: &State, secret: Option<&Secret>, replace: bool) -> Result<(), Failure> {
-    secrets::write(path, &state.encode(), &state.comment(), secret, replace)
+fn put(
+    path: &Path,
+    state: &State,
+    secret: Option<&Secret>,
+    if_exists: IfExists,
+) -> Result<(), Failure> {
+    secrets::write(path, &state.encode(), &state.comment(), secret, if_exists)
 }
 
 fn old_key(path: Option<&Path>, unlock: &Unlock) -> Result<Option<TrusteeKeyFile>, Failure> {

@@ -168,7 +168,7 @@ fn comment(conclusion: &Conclusion) -> String {
             " group={} epoch={} mode={}",
             summary.group,
             summary.epoch,
-            report::mode(summary.mode)
+            summary.mode.as_str()
         );
     }
     line

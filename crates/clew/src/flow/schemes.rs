@@ -92,7 +92,11 @@ pub fn sign_manifest(
 /// What a user is told of a block that was not signed.
 fn cannot_sign(why: Unsignable) -> Failure {
     match why {
-        Unsignable::Block => Failure::new("a block has more packets than its flow allows"),
+        Unsignable::Empty => Failure::new("a block has no packets"),
+        Unsignable::TooMany => Failure::new("a block has more packets than its flow allows"),
+        Unsignable::TooManyToCode => Failure::new("a block has more packets than a code allows"),
+        Unsignable::Buffers => Failure::new("a block needs as many buffers as packets"),
+        Unsignable::Salted => Failure::new("a manifest cannot sign packets with salts"),
         Unsignable::Fault => Failure::new(effs::Fault.to_string())
             .hint("nothing was released. Test this machine before it signs again"),
     }

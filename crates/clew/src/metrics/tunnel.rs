@@ -81,28 +81,48 @@ fn refused(engine: &Metrics) -> impl Iterator<Item = (Reason, u64)> {
     counts.into_iter().filter(|(_, count)| *count > 0)
 }
 
-/// One number of a service.
-type Of = fn(&Work) -> u64;
+/// A counter that each service has.
+pub struct ServiceCounter {
+    /// Its name behind the prefix, without `_total`.
+    pub name: &'static str,
+    help: &'static str,
+    /// What it counts, behind the number on a terminal.
+    pub words: &'static str,
+    number: fn(&Work) -> u64,
+}
 
-/// Numbers of services: name, help, number.
-const OF_SERVICES: [(&str, &str, Of); 5] = [
-    ("taken", "Accepted connections", |work| {
-        work.taken.load(Ordering::Relaxed)
-    }),
-    ("broken", "Connections that broke", |work| {
-        work.broken.load(Ordering::Relaxed)
-    }),
-    (
-        "unreachable",
-        "Connections that could not be forwarded",
-        |work| work.unreachable.load(Ordering::Relaxed),
-    ),
-    ("received_bytes", "Bytes from clients", |work| {
-        work.traffic.received.load(Ordering::Relaxed)
-    }),
-    ("sent_bytes", "Bytes to clients", |work| {
-        work.traffic.sent.load(Ordering::Relaxed)
-    }),
+/// The counters of services.
+pub const OF_SERVICES: [ServiceCounter; 5] = [
+    ServiceCounter {
+        name: "taken",
+        help: "Accepted connections",
+        words: "taken",
+        number: |work| work.taken.load(Ordering::Relaxed),
+    },
+    ServiceCounter {
+        name: "broken",
+        help: "Connections that broke",
+        words: "broken",
+        number: |work| work.broken.load(Ordering::Relaxed),
+    },
+    ServiceCounter {
+        name: "unreachable",
+        help: "Connections that could not be forwarded",
+        words: "not reached",
+        number: |work| work.unreachable.load(Ordering::Relaxed),
+    },
+    ServiceCounter {
+        name: "received_bytes",
+        help: "Bytes from clients",
+        words: "bytes in",
+        number: |work| work.traffic.received.load(Ordering::Relaxed),
+    },
+    ServiceCounter {
+        name: "sent_bytes",
+        help: "Bytes to clients",
+        words: "bytes out",
+        number: |work| work.traffic.sent.load(Ordering::Relaxed),
+    },
 ];
 
 impl Collector for TunnelMetrics {
@@ -151,11 +171,12 @@ impl TunnelMetrics {
             let gauge = ConstGauge::new(work.open.load(Ordering::Relaxed));
             gauge.encode(family.encode_family(&labels)?)?;
         }
-        for (metric, help, count) in OF_SERVICES {
-            let mut family = encoder.encode_descriptor(metric, help, None, MetricType::Counter)?;
+        for counter in OF_SERVICES {
+            let (name, help) = (counter.name, counter.help);
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             for (name, work) in services.iter() {
                 let labels = [("service", name.as_str())];
-                ConstCounter::new(count(work)).encode(family.encode_family(&labels)?)?;
+                ConstCounter::new((counter.number)(work)).encode(family.encode_family(&labels)?)?;
             }
         }
         Ok(())

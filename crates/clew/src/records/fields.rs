@@ -34,7 +34,7 @@ pub const FIELDS: [Field; 13] = [
     field("reason", "string", |f| text(f.conclusion.reason.as_str())),
     field("group", "string", |f| f.group().map(Value::Text)),
     field("epoch", "count", |f| count(f.trailer()?.epoch)),
-    field("mode", "string", |f| text(report::mode(f.trailer()?.mode))),
+    field("mode", "string", |f| text(f.trailer()?.mode.as_str())),
     field("window", "count", |f| match f.block()? {
         Block::Window { k, .. } => count(k),
         Block::Each | Block::Tree { .. } => None,

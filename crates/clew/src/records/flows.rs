@@ -81,7 +81,7 @@ impl Packets {
     /// Those with a verdict.
     pub fn with(&self, verdict: Verdict) -> u64 {
         let counts = self.0.iter();
-        let counts = counts.filter(|(reason, _)| reason.verdict(Replay::Flag) == Some(verdict));
+        let counts = counts.filter(|(reason, _)| reason.verdict(Replay::Flag) == verdict);
         counts.map(|(_, count)| count).sum()
     }
 

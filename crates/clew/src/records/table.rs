@@ -92,7 +92,7 @@ impl Records for Table<'_> {
 
 fn reasons(verdict: Verdict, totals: &Totals, out: &mut dyn Write) -> io::Result<()> {
     for (reason, count) in totals.reasons.iter() {
-        if reason.verdict(Replay::Flag) == Some(verdict) && reason != Reason::Ok {
+        if reason.verdict(Replay::Flag) == verdict && reason != Reason::Ok {
             writeln!(out, "{count:>20}  {reason}: {}", report::explain(reason))?;
         }
     }

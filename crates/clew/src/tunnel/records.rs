@@ -5,7 +5,7 @@ use super::keys::{self, PublicKey};
 use crate::clock;
 use crate::failure::Failure;
 use clew_evidence::{TextError, armor};
-use clew_keys::files::{MODE_PUBLIC, write_atomically};
+use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
 use clew_tunnel::Reason;
 use clew_tunnel::engine::WallTime;
 use clew_tunnel::engine::client::Config;
@@ -110,9 +110,9 @@ pub fn read(path: &Path) -> Result<Record, Failure> {
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] if the file is not a record of this host; the system's.
 pub fn write(path: &Path, record: &Record) -> io::Result<()> {
-    let replace = match read_file(path) {
-        Ok(older) if older.cert.body.hostname == record.cert.body.hostname => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+    let if_exists = match read_file(path) {
+        Ok(older) if older.cert.body.hostname == record.cert.body.hostname => IfExists::Replace,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => IfExists::Refuse,
         Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
         Ok(_) | Err(_) => {
             let host = keys::host(&record.cert);
@@ -120,7 +120,7 @@ pub fn write(path: &Path, record: &Record) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, fault));
         }
     };
-    write_atomically(path, encode(record).as_bytes(), MODE_PUBLIC, replace)
+    write_atomically(path, encode(record).as_bytes(), MODE_PUBLIC, if_exists)
 }
 
 /// A certificate has ended: no record of that server can be good any more.

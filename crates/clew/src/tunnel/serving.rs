@@ -17,6 +17,7 @@ use clew_tunnel::record::Record;
 use clew_tunnel_udp::{Client, Error, Options, Registry, Server};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tracing::warn;
@@ -64,10 +65,11 @@ pub async fn begin(
         None => Vec::new(),
         Some(path) => traces::begin(path, parts, "server")?,
     };
+    let offload = serving.offload_handshakes.map(|many| many as usize);
     let options = Options {
         at: serving.listen.clone(),
-        shards: parts,
-        offload_handshakes: serving.offload_handshakes.unwrap_or_default() as usize,
+        shards: NonZeroUsize::new(parts),
+        offload_handshakes: offload.and_then(NonZeroUsize::new),
         registry,
         traces,
     };

@@ -21,7 +21,7 @@ use clew_evidence::{CheckedGroup, GroupFile};
 use clew_group::curve::{G1, Scalar};
 use clew_group::{MemberKey, PublicKey, Scheme, Witness, bbs04, xr};
 use clew_keys::{MemberKeyFile, TextFile};
-use clew_packet::{Frame, LinkType, Policy, Reason, Sender, Timestamp};
+use clew_packet::{Frame, LinkType, Policy, Sender, SignOutcome, Timestamp};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::BTreeSet;
@@ -195,7 +195,7 @@ impl Public {
         let frame = Frame::whole(LinkType(ETHERNET), &self.frame);
         let mut out = Vec::new();
         let reason = sender.sign_with(&frame, Some(Timestamp(time)), sign, &mut out);
-        assert_eq!(reason, Reason::Signed);
+        assert_eq!(reason, SignOutcome::Signed);
         (time, out)
     }
 }

@@ -133,7 +133,7 @@ fn every_reason_has_clews_words() {
     let packet = packets(&folder.path("in")).remove(0);
     let reasons: Vec<(Reason, Verdict)> = Reason::ALL
         .into_iter()
-        .filter_map(|reason| Some((reason, reason.verdict(Replay::Flag)?)))
+        .map(|reason| (reason, reason.verdict(Replay::Flag)))
         .collect();
     let comment =
         |(reason, verdict): &(Reason, Verdict)| format!("clew: {verdict} reason={reason}");

@@ -12,7 +12,7 @@ use clew_group::bbs04::{IssuerKey, OpenerKey, PublicKey};
 use clew_group::{EpochId, MemberKey, Precursor, Scheme, SigningKey, VerifyingKey};
 use clew_packet::{
     Acceptance, Conclusion, Frame, GroupId, GroupTag, KeySource, LinkType, Policy, Reason,
-    Received, Receiver, SECOND_NS, Sender, Stripped, Timestamp, Unknown, strip,
+    Received, Receiver, SECOND_NS, Sender, SignOutcome, Stripped, Timestamp, Unknown, strip,
 };
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -143,23 +143,23 @@ impl Owned {
     }
 
     /// Signs or marks; none if the packet passes as it is.
-    pub fn sign(&self, policy: Policy) -> (Option<Self>, Reason) {
+    pub fn sign(&self, policy: Policy) -> (Option<Self>, SignOutcome) {
         self.written(|frame, out| sender(policy).sign(frame, Some(NOW), precursor, out))
     }
 
     /// The same with bytes in place of the signature, which takes no time.
-    pub fn sign_in_form(&self, policy: Policy) -> (Option<Self>, Reason) {
+    pub fn sign_in_form(&self, policy: Policy) -> (Option<Self>, SignOutcome) {
         let body = |_: &[u8], body: &mut [u8]| body.fill(0x5a);
         self.written(|frame, out| sender(policy).sign_with(frame, Some(NOW), body, out))
     }
 
     fn written(
         &self,
-        sign: impl FnOnce(&Frame<'_>, &mut Vec<u8>) -> Reason,
-    ) -> (Option<Self>, Reason) {
+        sign: impl FnOnce(&Frame<'_>, &mut Vec<u8>) -> SignOutcome,
+    ) -> (Option<Self>, SignOutcome) {
         let mut out = vec![0xa5; 3];
         let reason = sign(&self.frame(), &mut out);
-        let written = matches!(reason, Reason::Signed | Reason::AlreadySigned);
+        let written = matches!(reason, SignOutcome::Signed | SignOutcome::AlreadySigned);
         assert_eq!(written, !out.is_empty(), "{reason}");
         (written.then(|| self.with(out)), reason)
     }
@@ -167,7 +167,7 @@ impl Owned {
     /// Signs what has to be signable.
     pub fn signed(&self, policy: Policy) -> Self {
         let (signed, reason) = self.sign(policy);
-        assert_eq!(reason, Reason::Signed);
+        assert_eq!(reason, SignOutcome::Signed);
         signed.expect("it was signed")
     }
 

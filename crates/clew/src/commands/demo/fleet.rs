@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use clew_capture::Record;
 use clew_engine::AsFrame;
 use clew_group::Scheme;
-use clew_packet::{GroupId, Policy, Reason, SECOND_NS, Sender, source};
+use clew_packet::{GroupId, Policy, SECOND_NS, Sender, SignOutcome, source};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -126,7 +126,8 @@ impl Survey {
         }
         // A signature in form only: what counts is whether the packet takes one.
         let sender = Sender::new(Scheme::Xr, GroupId([0; 16]), 0, Policy::default());
-        let takes = sender.sign_with(&frame, time, |_, _| {}, &mut self.scratch) == Reason::Signed;
+        let takes =
+            sender.sign_with(&frame, time, |_, _| {}, &mut self.scratch) == SignOutcome::Signed;
         if let Some(source) = source(&frame).ok().filter(|_| takes) {
             *self.senders.entry(source).or_default() += 1;
         }

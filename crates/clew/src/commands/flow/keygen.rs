@@ -6,7 +6,7 @@ use crate::flow::keys::{self, FlowKey, Scheme};
 use crate::secrets;
 use clew_flow::effs::{Parameters, Rule, Size};
 use clew_flow::{Chaining, NAME_BYTES_MAX, SIGNATURE_BYTES_MAX};
-use clew_keys::files::{MODE_PUBLIC, Written};
+use clew_keys::files::{IfExists, MODE_PUBLIC, Written};
 use clew_tree::{Degree, DigestSize, Suite};
 use std::path::{Path, PathBuf};
 
@@ -29,9 +29,9 @@ pub fn run(arguments: &FlowKeygen) -> Result<Status, Failure> {
         &key.encode(),
         &key.comment(),
         sealed.as_ref(),
-        false,
+        IfExists::Refuse,
     )?;
-    let public = Written::prepare(&public_path, text.as_bytes(), MODE_PUBLIC, false)
+    let public = Written::prepare(&public_path, text.as_bytes(), MODE_PUBLIC, IfExists::Refuse)
         .map_err(|e| secrets::cannot_write(&public_path, &e))?;
     let commit = |written: Written, path: &Path| {
         written

@@ -9,7 +9,7 @@ use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint};
 use clew_keys::TextFile;
 use clew_keys::encryption::Secret;
-use clew_keys::files::{directory, sync_directory};
+use clew_keys::files::{IfExists, directory, sync_directory};
 use clew_keys::join::{
     CredentialFile, InvitationFile, JoinFault, Joining, OfferFile, Round, round,
 };
@@ -71,9 +71,9 @@ impl State {
     }
 
     /// Writes and syncs the state, before what it belongs to leaves.
-    fn keep(&self, path: &Path, replace: bool) -> Result<(), Failure> {
+    fn keep(&self, path: &Path, if_exists: IfExists) -> Result<(), Failure> {
         let (text, comment) = (self.joining.encode(), self.joining.comment());
-        secrets::write(path, &text, &comment, self.secret.as_ref(), replace)
+        secrets::write(path, &text, &comment, self.secret.as_ref(), if_exists)
     }
 }
 
@@ -107,7 +107,7 @@ fn begun(
         joining: joining.map_err(|fault| refused(arguments, &fault))?,
         secret: arguments.seal.secret()?,
     };
-    let kept = state.keep(&arguments.state, false);
+    let kept = state.keep(&arguments.state, IfExists::Refuse);
     kept.map_err(|failure| match arguments.state.symlink_metadata() {
         Ok(_) => Failure::file(
             &arguments.state,
@@ -131,7 +131,7 @@ fn accept(arguments: &Join, offer: &OfferFile, group: &CheckedGroup) -> Result<(
     let mut state = State::read(arguments)?;
     let acceptance = state.joining.accept(offer, group, &mut random::os());
     let acceptance = acceptance.map_err(|fault| refused(arguments, &fault))?;
-    state.keep(&arguments.state, true)?;
+    state.keep(&arguments.state, IfExists::Replace)?;
     write(&arguments.out.output, &acceptance)?;
     let (name, output) = (&state.joining.invitation().name, &arguments.out.output);
     say!("{name} accepts: send {} to the issuer", output.display());

@@ -7,6 +7,7 @@ use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{GroupFile, short_epoch_id};
 use clew_group::Witness;
+use clew_keys::files::IfExists;
 use clew_keys::join::{CredentialFile, Round, round};
 use clew_keys::update::{UpdateError, Witnesses, update as follow};
 use clew_keys::witness_file::{self, BUCKET_BYTES_MAX, Need};
@@ -27,7 +28,13 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
     if text == key.encode() {
         say!("{} is up to date", key.machine);
     } else {
-        secrets::write(path, &text, &updated.key.comment(), secret.as_ref(), true)?;
+        secrets::write(
+            path,
+            &text,
+            &updated.key.comment(),
+            secret.as_ref(),
+            IfExists::Replace,
+        )?;
         say!("{} updated: {}", key.machine, path.display());
     }
     updated.key.epochs.iter().for_each(|held| tell(held, now));

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::secrets;
 use crate::tunnel::keys::{self, PublicKey};
 use crate::tunnel::records;
+use clew_keys::files::IfExists;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -30,7 +31,7 @@ fn server(arguments: &TunnelKeygenServer) -> Result<Status, Failure> {
     let sealed = arguments.seal.secret()?;
     let (path, text) = (&arguments.out.output, keys::encode_server(&key));
     let comment = keys::server_comment(&key);
-    secrets::write(path, &text, &comment, sealed.as_ref(), false)?;
+    secrets::write(path, &text, &comment, sealed.as_ref(), IfExists::Refuse)?;
     say!("server {host}");
     say!("  key     {}", PublicKey(key.cert.body.signing));
     if issuer.is_some() {
@@ -46,7 +47,7 @@ fn user(arguments: &TunnelKeygenUser) -> Result<Status, Failure> {
     let sealed = arguments.seal.secret()?;
     let (path, text) = (&arguments.out.output, keys::encode_user(&key));
     let comment = keys::user_comment(&key);
-    secrets::write(path, &text, &comment, sealed.as_ref(), false)?;
+    secrets::write(path, &text, &comment, sealed.as_ref(), IfExists::Refuse)?;
     say!("{}", keys::user_key(&key));
     Ok(Status::Yes)
 }

@@ -2,9 +2,10 @@
 
 use crate::cli::TunnelStatus;
 use crate::failure::{Failure, Status};
-use crate::metrics::tunnel::PREFIX;
+use crate::metrics::tunnel::{OF_SERVICES, PREFIX};
 use serde_json::{Map, Value, json};
 use std::io::{self, Read, Write};
+use std::iter;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -13,16 +14,6 @@ const ANSWER_MAX: u64 = 1 << 20;
 
 /// How long it may take.
 const WAIT: Duration = Duration::from_secs(5);
-
-/// Numbers of services, as they are shown: metric, words.
-const OF_SERVICES: [(&str, &str); 6] = [
-    ("open", "open"),
-    ("taken_total", "taken"),
-    ("broken_total", "broken"),
-    ("unreachable_total", "not reached"),
-    ("received_bytes_total", "bytes in"),
-    ("sent_bytes_total", "bytes out"),
-];
 
 pub fn run(arguments: &TunnelStatus) -> Result<Status, Failure> {
     let at = arguments.metrics;
@@ -80,10 +71,18 @@ impl<'a> Numbers<'a> {
         named.filter_map(|n| Some((n.label?, n.value)))
     }
 
-    fn of_service(&self, service: &str, name: &str) -> u64 {
-        let mut all = self.of(name);
-        let found = all.find(|(label, _)| *label == service);
-        found.map_or(0, |(_, value)| value)
+    /// The numbers of a service as they are shown: name, words, number.
+    fn of_service(&self, service: &str) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+        let number = |name: &str| {
+            let mut all = self.of(name);
+            let found = all.find(|(label, _)| *label == service);
+            found.map_or(0, |(_, value)| value)
+        };
+        let counters = OF_SERVICES.map(|counter| {
+            let total = format!("{}_total", counter.name);
+            (counter.name, counter.words, number(&total))
+        });
+        iter::once(("open", "open", number("open"))).chain(counters)
     }
 
     fn tell(&self) {
@@ -92,10 +91,9 @@ impl<'a> Numbers<'a> {
         say!("tunnels      {tunnels}, and {ended} that ended");
         say!("connections  {} requested", total("connections_total"));
         for (service, _) in self.of("open") {
-            let words = OF_SERVICES.map(|(name, words)| {
-                let number = self.of_service(service, name);
-                format!("{number} {words}")
-            });
+            let words = self.of_service(service);
+            let words = words.map(|(_, words, number)| format!("{number} {words}"));
+            let words: Vec<String> = words.collect();
             say!("  {service}: {}", words.join(", "));
         }
         let refused: Vec<_> = self.of("refused_total").collect();
@@ -109,10 +107,8 @@ impl<'a> Numbers<'a> {
 
     fn json(&self) -> Value {
         let services = self.of("open").map(|(service, _)| {
-            let members = OF_SERVICES.map(|(name, _)| {
-                let member = name.trim_end_matches("_total").to_owned();
-                (member, json!(self.of_service(service, name)))
-            });
+            let members = self.of_service(service);
+            let members = members.map(|(name, _, number)| (name.to_owned(), json!(number)));
             (service.to_owned(), Value::Object(Map::from_iter(members)))
         });
         let refused = self.of("refused_total");

@@ -6,8 +6,8 @@ use clew_evidence::GroupFile;
 use clew_group::{Precursor, Scheme, SigningKey, VerifyingKey};
 use clew_keys::{HeldEpoch, MemberKeyFile, TextFile};
 use clew_packet::{
-    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received, Receiver, Restorer, Sender, Stripped,
-    Ticket, Timestamp, Unknown, mark, read, strip,
+    Acceptance, Conclusion, Frame, GroupTag, KeySource, LinkType, Policy, Reason, Received, Receiver, Restorer, Sender,
+    SignOutcome, Stripped, Ticket, Timestamp, Unknown, mark, read, strip,
 };
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -122,7 +122,7 @@ fn redo(case: &Case) -> Result<(), Stop> {
     let original = frame(case, case.bytes("original")?)?;
     let mut out = Vec::new();
     if !case.has("member-key") {
-        holds(mark(&original, &mut out) == Some(Reason::AlreadySigned), "a mark")?;
+        holds(mark(&original, &mut out) == Some(SignOutcome::AlreadySigned), "a mark")?;
         return case.check("frame", &out);
     }
     let key = other("key-file", case.word("member-key")?)?;
@@ -138,7 +138,7 @@ fn redo(case: &Case) -> Result<(), Stop> {
     let held = held(case, &key)?;
     let sender = Sender::new(key.scheme(), key.group, held.epoch, policy);
     let reason = sender.sign(&original, time(case)?, || precursor, &mut out);
-    holds(reason == Reason::Signed, "it is signed")?;
+    holds(reason == SignOutcome::Signed, "it is signed")?;
     case.check("frame", &out)
 }
 

@@ -47,7 +47,7 @@ fn small_blocks_are_sent_in_full() {
         let sender = &mut flow.sender;
         sender.sign_block(&packets, distribution, NOW, &mut flow.rng, &mut outs)
     };
-    assert_eq!(sign(Distribution::CODED), Err(Unsignable::Block));
+    assert_eq!(sign(Distribution::CODED), Err(Unsignable::TooManyToCode));
     assert_eq!(sign(Distribution::Every), Ok(()));
 }
 

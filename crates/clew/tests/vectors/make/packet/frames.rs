@@ -3,7 +3,7 @@
 //! labels of nonces.
 
 use clew_group::{Precursor, Scheme};
-use clew_packet::{LinkType, Policy, Reason, SECOND_NS, Sender, Timestamp, Trailer, Verdict, read};
+use clew_packet::{LinkType, Policy, Reason, SECOND_NS, Sender, SignOutcome, Timestamp, Trailer, Verdict, read};
 
 use crate::case::Case;
 use crate::common::Owned;
@@ -97,7 +97,7 @@ pub fn signed_with(
     let sender = Sender::new(scheme, records(scheme).id(), epoch as u32, policy);
     let mut out = Vec::new();
     let reason = sender.sign(&frame.frame(), time, precursor, &mut out);
-    assert_eq!(reason, Reason::Signed);
+    assert_eq!(reason, SignOutcome::Signed);
     frame.with(out)
 }
 

@@ -1,6 +1,6 @@
 //! Vectors of packets: frames that are valid, with what their signature covers.
 
-use clew_packet::{Reason, SECOND_NS, Timestamp, mark};
+use clew_packet::{SECOND_NS, SignOutcome, Timestamp, mark};
 
 use crate::case::Case;
 use crate::common::Owned;
@@ -113,7 +113,7 @@ fn saved() -> Vec<Case> {
 fn marks() -> Vec<Case> {
     let marked = |frame: &Owned| {
         let mut out = Vec::new();
-        assert_eq!(mark(&frame.frame(), &mut out), Some(Reason::AlreadySigned));
+        assert_eq!(mark(&frame.frame(), &mut out), Some(SignOutcome::AlreadySigned));
         frame.with(out)
     };
     let once = signed(&Wrap::Pppoe { tags: 0 }.around(&packet(), &[0; 3]), "mark");
