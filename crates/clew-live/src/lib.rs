@@ -1,0 +1,11 @@
+//! Live attribution: every IP packet that leaves is signed, every packet that arrives is verified
+//! before an application sees it (Clue, 2011). `spec/carriers.md` is the format.
+//!
+//! The crate has two halves:
+//!
+//! - The *core* has no IO and no clock: packets, times and randomness are arguments, so that a
+//!   simulation drives it. [`sender`] cuts clear packets into blocks and signs them; [`receiver`]
+//!   looks at datagrams, verifies them in batches, and releases packets in order.
+//! - The *carriers* read and write the packets of a host, and the daemon joins both.
+
+pub mod packet;
