@@ -34,9 +34,7 @@ pub const FIELDS: [Field; 14] = [
     field("reason", "string", |f| text(f.conclusion.reason.as_str())),
     field("group", "string", |f| f.group().map(Value::Text)),
     field("epoch", "count", |f| count(f.trailer()?.epoch)),
-    field("carrier", "string", |f| {
-        text(f.trailer()?.carrier.as_str())
-    }),
+    field("carrier", "string", |f| text(f.trailer()?.carrier.as_str())),
     field("mode", "string", |f| text(f.trailer()?.mode.as_str())),
     field("window", "count", |f| match f.block()? {
         Block::Window { k, .. } => count(k),
