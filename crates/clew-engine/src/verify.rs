@@ -200,11 +200,18 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         let seen = items.map(|((number, item), looked)| {
             let fragment = looked.as_ref().is_some_and(Looked::is_fragment);
             match timed(item, self.rules.time, now).filter(|_| fragment) {
-                None => Seen::Looked(looked),
+                None => Seen {
+                    looked,
+                    waits: false,
+                },
                 Some((frame, time)) => {
                     let receiver = &self.receiver;
                     let taken = self.fragments.take(receiver, number, &frame, time);
-                    taken.map_or(Seen::Fragment, |whole| Seen::Looked(Some(whole)))
+                    let waits = taken.is_none();
+                    Seen {
+                        looked: taken,
+                        waits,
+                    }
                 }
             }
         });
@@ -228,14 +235,11 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
     fn conclude(&mut self, seen: Vec<Seen>, randomness: &impl Randomness) -> Vec<Stage> {
         let (mut pending, mut stages) = (Vec::new(), Vec::with_capacity(seen.len()));
         for (place, seen) in seen.into_iter().enumerate() {
-            let looked = match seen {
-                Seen::Looked(looked) => looked,
-                Seen::Fragment => {
-                    stages.push((place, Stage::Fragment));
-                    continue;
-                }
-            };
-            match looked.map(|looked| self.receiver.take(looked)) {
+            if seen.waits {
+                stages.push((place, Stage::Fragment));
+                continue;
+            }
+            match seen.looked.map(|looked| self.receiver.take(looked)) {
                 Some(Received::Done(conclusion)) => stages.push((place, Stage::Done(conclusion))),
                 Some(Received::Waiting(ticket)) => stages.push((place, Stage::Waiting(ticket))),
                 Some(Received::Pending(packet)) => pending.push((place, packet)),
@@ -254,11 +258,11 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
 }
 
 /// An item before its signature is checked.
-enum Seen {
+struct Seen {
     /// The frame was looked at, if there is one.
-    Looked(Option<Looked>),
-    /// The verdict comes with others.
-    Fragment,
+    looked: Option<Looked>,
+    /// The verdict comes with other fragments.
+    waits: bool,
 }
 
 /// The frame of an item with the time that counts.
