@@ -36,6 +36,7 @@ pub mod random;
 pub mod records;
 pub mod report;
 pub mod secrets;
+pub mod tap;
 pub mod tunnel;
 
 use clap::{CommandFactory, FromArgMatches};
