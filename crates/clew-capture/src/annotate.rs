@@ -84,6 +84,11 @@ impl<W: Sink> Annotated<W> {
         Ok(noted)
     }
 
+    /// Returns the sink, which has all records so far.
+    pub fn sink(&mut self) -> &mut W {
+        self.writer.sink()
+    }
+
     /// Finishes the capture and returns the sink.
     pub fn finish(self) -> io::Result<W> {
         self.writer.finish()

@@ -97,7 +97,10 @@ mod tests {
         let records: Vec<Record> = reader.by_ref().map(Result::unwrap).collect();
         assert!(reader.damage().is_none());
         let read = records.iter().filter_map(|record| record.packet());
-        let expected = packets.iter().zip(1..).map(|(d, n)| info(n, d.len() as u32));
+        let expected = packets
+            .iter()
+            .zip(1..)
+            .map(|(d, n)| info(n, d.len() as u32));
         assert!(read.eq(expected));
         assert!(records[2..].iter().map(Record::data).eq(packets));
         assert!(file.windows(4).any(|name| name == b"eth0"));

@@ -104,7 +104,10 @@ mod tests {
         let push = |queue: &mut Queue<_>, stage| queue.push([(arrival(), stage)].into_iter());
         push(&mut queue, Stage::NoFrame);
         push(&mut queue, Stage::Waiting(Ticket::default()));
-        assert!(matches!(queue.pop(&mut receiver, HELD_MAX), Some((_, None))));
+        assert!(matches!(
+            queue.pop(&mut receiver, HELD_MAX),
+            Some((_, None))
+        ));
         for _ in 1..HELD_MAX {
             push(&mut queue, Stage::NoFrame);
         }

@@ -94,11 +94,6 @@ impl Backlog {
         self.lock().records.len()
     }
 
-    /// Whether no packet waits.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,7 +135,7 @@ mod tests {
         let rest = backlog.take(100, NOW).records;
         let expected = [5, 6, 7, 8, 9, 10, 200_000, 200_001, 200_002, 200_003];
         assert_eq!(numbers(&rest), expected);
-        assert!(backlog.is_empty());
+        assert_eq!(backlog.len(), 0);
     }
 
     #[test]

@@ -96,7 +96,11 @@ mod tests {
     }
 
     fn chooser(from: &str, to: &str, sample: u32) -> Chooser {
-        let nets = |text: &str| text.split_terminator(' ').map(|n| n.parse().unwrap()).collect();
+        let nets = |text: &str| {
+            text.split_terminator(' ')
+                .map(|n| n.parse().unwrap())
+                .collect()
+        };
         Chooser {
             from: nets(from),
             to: nets(to),
@@ -118,7 +122,11 @@ mod tests {
             let back = packet([10, 0, 0, 2], [10, 0, 0, 1], [53, port]);
             let first = choice(&chooser, &there);
             let other = [&there[..28], &[8]].concat();
-            assert_eq!(choice(&chooser, &other), first, "another packet of the flow");
+            assert_eq!(
+                choice(&chooser, &other),
+                first,
+                "another packet of the flow"
+            );
             assert_eq!(choice(&chooser, &back), first, "the other direction");
             taken += usize::from(first == Choice::Take);
         }
@@ -133,7 +141,9 @@ mod tests {
                 ..chooser("", "", 2)
             };
             let flow = |port| packet([10, 0, 0, 1], [10, 0, 0, 2], [port, 53]);
-            (0..64).map(|port| choice(&chooser, &flow(port))).collect::<Vec<_>>()
+            (0..64)
+                .map(|port| choice(&chooser, &flow(port)))
+                .collect::<Vec<_>>()
         };
         assert_ne!(chosen(1), chosen(2));
     }
@@ -148,7 +158,11 @@ mod tests {
             ("10.0.0.2/32", "", Choice::Filtered),
             ("10.0.0.0/8", "10.0.0.0/8", Choice::Filtered),
         ] {
-            assert_eq!(choice(&chooser(from, to, 1), &bytes), expected, "{from} {to}");
+            assert_eq!(
+                choice(&chooser(from, to, 1), &bytes),
+                expected,
+                "{from} {to}"
+            );
         }
         let not_ip = choice(&chooser("10.0.0.0/8", "", 1), &[0; 30]);
         assert_eq!(not_ip, Choice::Filtered);

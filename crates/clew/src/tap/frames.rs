@@ -50,7 +50,9 @@ pub fn on_wire(datagram: &Datagram<'_>, out: &mut Vec<u8>) -> Result<(), NotOnWi
 fn complete(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let covered = frame.get_mut(start..)?;
     let (pairs, last) = covered.as_chunks::<2>();
-    let words = pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair)));
+    let words = pairs
+        .iter()
+        .map(|pair| u64::from(u16::from_be_bytes(*pair)));
     let odd = last.first().map_or(0, |byte| u64::from(*byte) << 8);
     let mut sum = words.sum::<u64>() + odd;
     while sum > 0xffff {

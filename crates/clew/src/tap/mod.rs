@@ -197,7 +197,9 @@ fn refused(name: &str, error: Errno) -> Failure {
 
 /// The interface of that name, if there is one.
 fn look(name: &str) -> Option<Interface> {
-    let mut all = getifaddrs().ok()?.filter(|found| found.interface_name == name);
+    let mut all = getifaddrs()
+        .ok()?
+        .filter(|found| found.interface_name == name);
     all.find_map(|found| {
         Some(Interface {
             address: *found.address?.as_link_addr()?,

@@ -169,7 +169,11 @@ impl Buffers {
         };
         let received = done(result)? as usize;
         let frames = self.frames.chunks_exact(FRAME_BYTES);
-        for ((header, frame), address) in headers.iter().zip(frames).zip(&self.addresses).take(received)
+        for ((header, frame), address) in headers
+            .iter()
+            .zip(frames)
+            .zip(&self.addresses)
+            .take(received)
         {
             let length = header.msg_len as usize;
             let (time_ns, tag) = control_messages(&header.msg_hdr);
