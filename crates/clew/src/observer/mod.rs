@@ -53,6 +53,9 @@ const WAIT: Duration = Duration::from_millis(100);
 /// How often group files are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long packets that wait are still judged when the command ends.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
+
 /// Lines are written when they take so many bytes, or when no packet is left to judge.
 const TEXT_BYTES: usize = 64 << 10;
 
@@ -167,9 +170,15 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// Judges what was read before the end, up to the number that was asked for.
+    /// Judges what was read before the end, up to the number that was asked for, for a while. What
+    /// is left is skipped.
     fn drain(&mut self, backlog: &Backlog) -> Result<(), Failure> {
+        let ends = Instant::now() + DRAIN_MAX;
         while self.left() > 0 && !self.outputs.is_closed {
+            if Instant::now() >= ends {
+                self.metrics.skipped.inc_by(backlog.len() as u64);
+                break;
+            }
             let most = BATCH.min(usize::try_from(self.left()).unwrap_or(BATCH));
             let taken = backlog.take(most, Duration::ZERO);
             let is_empty = taken.records.is_empty();
