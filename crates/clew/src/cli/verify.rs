@@ -98,7 +98,7 @@ pub struct Observe {
     /// Receive packets for other hosts, too
     #[arg(long, requires = "interface")]
     pub promiscuous: bool,
-    /// Size of the kernel's receive buffer, such as 8M [default: the system's]
+    /// Size of the kernel's receive buffer [default: 16M, or as much as the system gives]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "interface")]
     pub buffer: Option<u64>,
     /// Exit with 2 if the interface goes down, instead of waiting for it

@@ -27,6 +27,9 @@ const RAW_IP: u16 = 101;
 /// Kinds of interfaces without a header in front of IP: TUN, raw IP, IP in IP, IPv6, SIT.
 const BARE: [u16; 5] = [libc::ARPHRD_NONE, 519, 768, 769, 776];
 
+/// Size of the kernel's buffer unless another is asked for: a burst of some thousand packets.
+pub const BUFFER: usize = 16 << 20;
+
 /// How a tap is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -34,7 +37,7 @@ pub struct Options {
     pub interface: String,
     /// Whether to receive what is addressed to other hosts.
     pub promiscuous: bool,
-    /// Size of the kernel's buffer in bytes, if it is not to be the system's.
+    /// Size of the kernel's buffer in bytes, if [`BUFFER`] is not right.
     pub buffer: Option<usize>,
 }
 
@@ -84,9 +87,7 @@ impl Tap {
         sys::set(socket.as_fd(), &sys::Auxiliary(1)).map_err(failed)?;
         let timed = setsockopt(&socket, sockopt::ReceiveTimestampns, &true);
         timed.map_err(|error| failed(error.into()))?;
-        if let Some(bytes) = options.buffer {
-            enlarge(&socket, bytes);
-        }
+        enlarge(&socket, options.buffer);
         let tap = Self {
             socket,
             options: options.clone(),
@@ -219,15 +220,17 @@ fn link(name: &str, address: &LinkAddr) -> Result<u16, Failure> {
     }
 }
 
-/// Makes the kernel's buffer larger, beyond the system's limit if this process may.
-fn enlarge(socket: &OwnedFd, bytes: usize) {
+/// Makes the kernel's buffer larger, beyond the system's limit if this process may. Says so if it cannot
+/// be as large as was asked for.
+fn enlarge(socket: &OwnedFd, asked: Option<usize>) {
+    let bytes = asked.unwrap_or(BUFFER);
     let forced = setsockopt(socket, sockopt::RcvBufForce, &bytes);
     if forced.is_err() {
         let _ = setsockopt(socket, sockopt::RcvBuf, &bytes);
     }
     // The kernel says twice of what it was told.
     let got = getsockopt(socket, sockopt::RcvBuf).map_or(0, |doubled| doubled / 2);
-    if got < bytes {
+    if asked.is_some() && got < bytes {
         mention!(
             "clew: warning: the system limits the buffer to {got} bytes: sysctl net.core.rmem_max"
         );

@@ -111,6 +111,9 @@ impl Folder {
         if !more.contains("--group") {
             command.args(["--group", GROUP]);
         }
+        if !more.contains("--duration") {
+            command.args(["--duration", "60s"]);
+        }
         if !more.contains("--format") {
             command.arg("--json");
         }

@@ -41,7 +41,7 @@ fn a_newer_group_file_counts_and_others_are_refused() {
     assert!(copied.unwrap().success());
     folder.yes("revoke fork web-3");
     folder.yes("revoke acme web-2");
-    folder.yes("update web-1.key --group acme/public/group.clew");
+    folder.yes("update --key web-1.key --group acme/public/group.clew");
     let frames = folder.signed("signed", 12, "");
 
     let options = "--group known.clew --count 48 --metrics 127.0.0.1:0";
