@@ -76,7 +76,7 @@ pub enum Command {
     Update(Update),
     /// Sign the packets of a capture
     Sign(Sign),
-    /// Verify the packets of a capture
+    /// Verify the packets of a capture, or live of an interface
     Verify(Verify),
     /// Remove one layer of signatures and restore the original file
     Strip(Strip),

@@ -11,6 +11,7 @@ mod patience;
 mod reader;
 mod ring;
 mod sample;
+mod steps;
 
 pub use backlog::{BACKLOG_BYTES_MAX, BACKLOG_PACKETS_MAX};
 pub use sample::parse_sample;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use steps::Clocks;
 use tracing::{info, warn};
 
 /// Most packets that are verified at once.
@@ -118,6 +120,7 @@ struct Observer<'a> {
     pushed: u64,
     ends: Option<Instant>,
     looked: Instant,
+    clocks: Clocks,
     bar: ProgressBar,
 }
 
@@ -152,6 +155,7 @@ impl<'a> Observer<'a> {
             pushed: 0,
             ends: observe.duration.map(|duration| Instant::now() + duration),
             looked: Instant::now(),
+            clocks: Clocks::new(Instant::now(), clock::now_ns()),
             bar: progress::observing(),
         })
     }
@@ -229,6 +233,11 @@ impl<'a> Observer<'a> {
             return;
         }
         self.looked = Instant::now();
+        if let Some(seconds) = self.clocks.look(self.looked, clock::now_ns()) {
+            warn!(
+                "the clock of this machine stepped by {seconds} s, or it slept: freshness is judged by it"
+            );
+        }
         self.verifier.forget_stale(clock::now());
         let forgotten = self.verifier.totals().forgotten;
         self.metrics.forgotten.set(forgotten as i64);

@@ -171,10 +171,10 @@ impl Ring {
             none => none.insert(Open::begin(&self.rules, self.next, link, now)?),
         };
         let path = open.path.clone();
-        open.write(record, note).or_else(|error| {
+        open.write(record, note).map_err(|error| {
             // What is whole is kept: there is room for that.
             let kept = self.finish();
-            Err(kept.err().unwrap_or_else(|| Failure::io(&path, &error)))
+            kept.err().unwrap_or_else(|| Failure::io(&path, &error))
         })
     }
 

@@ -1,11 +1,10 @@
 //! Reports and evidence of an observer, on disks that are full and in files that are moved.
 
-use crate::folder::{Folder, Observer, PATIENCE, objects, summary, verdicts};
+use crate::folder::{Folder, Observer, PATIENCE, objects, summary, verdicts, wait_for_lines};
 use crate::wire::{SKIPPED, Wire};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// A small disk; gone when dropped.
@@ -39,19 +38,6 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-/// Waits until a file has so many lines.
-fn wait_for_lines(path: &PathBuf, lines: usize) {
-    let ends = Instant::now() + PATIENCE;
-    while fs::read_to_string(path).map_or(0, |text| text.lines().count()) < lines {
-        assert!(
-            Instant::now() < ends,
-            "{} has no {lines} lines",
-            path.display()
-        );
-        thread::sleep(Duration::from_millis(20));
     }
 }
 

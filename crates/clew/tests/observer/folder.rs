@@ -246,3 +246,16 @@ pub fn verdicts(text: &str) -> Vec<(String, String)> {
 pub fn summary(text: &str) -> Value {
     objects(text).pop().unwrap()["summary"].take()
 }
+
+/// Waits until a file has so many lines.
+pub fn wait_for_lines(path: &Path, lines: usize) {
+    let ends = Instant::now() + PATIENCE;
+    while fs::read_to_string(path).map_or(0, |text| text.lines().count()) < lines {
+        assert!(
+            Instant::now() < ends,
+            "{} has no {lines} lines",
+            path.display()
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,10 +1,12 @@
 //! Group files that change while an observer runs.
 
-use crate::folder::{Folder, verdicts};
+use crate::folder::{Folder, PATIENCE, verdicts};
 use crate::wire::{SKIPPED, Wire};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What `/metrics` says.
 fn metrics(wire: &Wire, said: &[String]) -> String {
@@ -47,6 +49,11 @@ fn a_newer_group_file_counts_and_others_are_refused() {
     let options = "--group known.clew --count 48 --metrics 127.0.0.1:0";
     let mut observer = folder.observe(&wire, options);
     wire.send(&frames);
+    let ends = Instant::now() + PATIENCE;
+    while !metrics(&wire, &observer.said).contains("reason=\"unknown-epoch\"} 12\n") {
+        assert!(Instant::now() < ends, "{:?}", observer.said);
+        thread::sleep(Duration::from_millis(20));
+    }
     let replace = |from: &str| {
         fs::copy(folder.path(from), folder.path("new")).unwrap();
         fs::rename(folder.path("new"), folder.path("known.clew")).unwrap();

@@ -1,6 +1,6 @@
 //! What an observer says of packets on a wire.
 
-use crate::folder::{Folder, GROUP, Observer, objects, summary, verdicts};
+use crate::folder::{Folder, GROUP, Observer, objects, summary, verdicts, wait_for_lines};
 use crate::wire::{SKIPPED, Wire};
 use std::collections::BTreeSet;
 use std::fs;
@@ -120,13 +120,16 @@ fn an_interface_that_goes_is_waited_for() {
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 30, "");
-    let mut observer = folder.observe(&wire, "--count 30");
+    let report = folder.path("report");
+    let mut observer = folder.observe(&wire, "--count 30 --report report");
     wire.send(&frames[..10]);
+    wait_for_lines(&report, 10);
     wire.ip("link set wire down");
     observer.wait_for("wire: interface is down");
     wire.ip("link set wire up");
     observer.wait_for("wire: interface is up again");
     wire.send(&frames[10..20]);
+    wait_for_lines(&report, 20);
     wire.ip("link del wire");
     observer.wait_for("wire: interface is down");
     wire.connect();
