@@ -26,9 +26,6 @@ pub struct Verify {
         conflicts_with = "interface"
     )]
     pub input: Option<PathBuf>,
-    /// What to do with an interface.
-    #[command(flatten)]
-    pub observe: Observe,
     /// Also write a pcapng with each packet's verdict as its comment. With -, the report goes to
     /// standard error
     #[arg(
@@ -68,6 +65,9 @@ pub struct Verify {
     /// Replace existing output files
     #[arg(long, conflicts_with = "interface")]
     pub force: bool,
+    /// What to do with an interface.
+    #[command(flatten)]
+    pub observe: Observe,
 }
 
 impl Verify {

@@ -47,7 +47,7 @@ use steps::Clocks;
 use tracing::{info, warn};
 
 /// Most packets that are verified at once.
-const BATCH: usize = 4096;
+const BATCH: usize = 1024;
 
 /// How long one wait for packets takes.
 const WAIT: Duration = Duration::from_millis(100);

@@ -4,8 +4,11 @@ use crate::folder::{Folder, GROUP, Observer, objects, summary, verdicts, wait_fo
 use crate::wire::{SKIPPED, Wire};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 /// Packets that each test sends at most.
 const PACKETS: usize = 300;
@@ -241,4 +244,59 @@ fn a_closed_pipe_ends_the_command_quietly() {
     wire.send(&frames[1..]);
     let (status, _) = observer.end();
     assert_eq!((status, observer.said.len()), (0, 1), "{:?}", observer.said);
+}
+
+/// The sum of all words of a UDP packet over IPv4 with its pseudo header: `ffff` if the checksum is right.
+fn udp_sum(ip: &[u8]) -> u32 {
+    let udp = &ip[20..];
+    let pseudo = [&ip[12..20], &[0, 17], &udp[4..6]].concat();
+    let odd = if udp.len() % 2 == 1 { &[0][..] } else { &[] };
+    let covered = [&pseudo, udp, odd].concat();
+    let words = covered
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
+    let sum: u32 = words.sum();
+    (sum & 0xffff) + (sum >> 16)
+}
+
+/// What this host itself sends: checksums that a card would fill in, and packets that it would cut.
+#[test]
+fn own_packets_are_seen_as_on_the_wire_or_not_judged() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 10, "");
+    let mut observer = folder.observe_at(&wire, "lo", "--write tap");
+    wire.observed_side(|| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = socket.local_addr().unwrap();
+        socket.send_to(b"one", to).unwrap();
+        socket.send_to(b"four", to).unwrap();
+    });
+    wire.observed_side(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut to, _) = listener.accept().unwrap();
+        let reading = thread::spawn(move || std::io::copy(&mut to, &mut std::io::sink()));
+        from.write_all(&vec![0; 8 << 20]).unwrap();
+        drop(from);
+        reading.join().unwrap().unwrap();
+    });
+    wire.send_on_loopback(&frames);
+    observer.wait_for("the kernel joins packets (GRO, TSO)");
+    observer.listen(Duration::from_secs(1));
+    let (status, text) = observer.interrupt();
+    let seen = summary(&text);
+    assert!(seen["joined"].as_u64().unwrap() > 0, "{seen}");
+    assert_eq!((&seen["valid"], &seen["invalid"]), (&10.into(), &0.into()));
+    assert_eq!((status, observer.times("joins packets")), (2, 1));
+    let evidence = folder.frames("tap-0000000001.pcapng");
+    let is_udp = |frame: &&Vec<u8>| frame.get(23) == Some(&17) && frame.len() < 50;
+    let udp: Vec<_> = evidence.iter().filter(is_udp).collect();
+    assert_eq!(udp.len(), 2, "each packet once");
+    assert!(
+        udp.iter().all(|frame| udp_sum(&frame[14..]) == 0xffff),
+        "{udp:x?}"
+    );
 }
