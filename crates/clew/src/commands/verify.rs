@@ -21,7 +21,13 @@ use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &Verify) -> Result<Status, Failure> {
     if let Some(interface) = &arguments.observe.interface {
-        return observer::run(arguments, interface, rules(arguments));
+        // The kernel's time of a packet, however long it waits to be judged.
+        let time = Rules::tap().time;
+        let rules = Rules {
+            time,
+            ..rules(arguments)
+        };
+        return observer::run(arguments, interface, rules);
     }
     let keyring = read_keyring(&arguments.group)?;
     let mut capture = Capture::open(arguments.source(), "verifying")?;
