@@ -19,7 +19,7 @@ pub use sample::parse_sample;
 use crate::cli::{Observe, Verify};
 use crate::failure::{Failure, Status};
 use crate::metrics::{Endpoint, Heartbeat, ObserverMetrics};
-use crate::records::{Ending, Finding, Missed, Records, WRITER, json, records};
+use crate::records::{Ending, Finding, Format, Missed, Records, WRITER, json, records};
 use crate::tap::{self, Tap, give_up_privileges};
 use crate::{clock, is_interrupted, progress, random};
 use backlog::{Backlog, Taken};
@@ -131,6 +131,9 @@ impl<'a> Observer<'a> {
         metrics: Arc<ObserverMetrics>,
     ) -> Result<Self, Failure> {
         let observe = &arguments.observe;
+        if observe.flows.is_some() && arguments.format() != Format::Json {
+            return Err(Failure::new("--flows requires --json"));
+        }
         let (groups, keyring) = Groups::read(&arguments.group).map_err(without_privileges)?;
         let outputs = Outputs::open(arguments, &metrics).map_err(without_privileges)?;
         let hangup = Arc::<AtomicBool>::default();
@@ -241,7 +244,7 @@ impl<'a> Observer<'a> {
         self.verifier.forget_stale(clock::now());
         let forgotten = self.verifier.totals().forgotten;
         self.metrics.forgotten.set(forgotten as i64);
-        self.outputs.tick();
+        self.outputs.tick(self.arguments.observe.flows);
         for change in self.groups.refresh(self.verifier.keys_mut()) {
             match change {
                 Change::Newer(path, epoch) => {
@@ -324,6 +327,8 @@ struct Outputs<'a> {
     metrics: Arc<ObserverMetrics>,
     /// The reader of the lines went away.
     is_closed: bool,
+    /// When flows were told last.
+    flows_told: Instant,
 }
 
 impl<'a> Outputs<'a> {
@@ -349,6 +354,7 @@ impl<'a> Outputs<'a> {
             ring: ring.transpose()?,
             metrics: Arc::clone(metrics),
             is_closed: false,
+            flows_told: Instant::now(),
         })
     }
 
@@ -408,7 +414,13 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    fn tick(&mut self) {
+    fn tick(&mut self, flows: Option<Duration>) {
+        if flows.is_some_and(|time| self.flows_told.elapsed() >= time) {
+            self.flows_told = Instant::now();
+            // Writing to memory does not fail.
+            let _ = self.records.tick(&mut self.text);
+            self.flush();
+        }
         if let Some(ring) = &mut self.ring {
             if let Err(failure) = ring.tick(Instant::now()) {
                 warn!("{}: evidence is lost", failure.message);

@@ -76,7 +76,8 @@ pub fn totals(ending: &Ending<'_>) -> Members {
     out
 }
 
-fn addresses(out: &mut Members, flow: &Flow) {
+/// Addresses, protocol and ports.
+pub fn addresses(out: &mut Members, flow: &Flow) {
     out.insert("src".into(), json!(flow.source.to_string()));
     out.insert("dst".into(), json!(flow.destination.to_string()));
     out.insert("proto".into(), json!(flow.protocol));

@@ -5,6 +5,7 @@
 mod eve;
 mod fields;
 mod finding;
+mod flow_lines;
 mod flow_table;
 pub mod flows;
 pub mod json;
@@ -41,6 +42,11 @@ pub enum Format {
 pub trait Records {
     /// For every packet, in order.
     fn packet(&mut self, finding: &Finding<'_>, out: &mut dyn Write) -> io::Result<()>;
+
+    /// From time to time, for formats that do not tell of each packet.
+    fn tick(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Before the output goes on in another file.
     fn leave(&mut self, _out: &mut dyn Write) -> io::Result<()> {
@@ -115,6 +121,9 @@ impl Ending<'_> {
 /// What writes the format that was asked for.
 pub fn records(arguments: &Verify) -> Box<dyn Records + '_> {
     match arguments.format() {
+        Format::Json if arguments.observe.flows.is_some() => {
+            Box::new(flow_lines::FlowLines::default())
+        }
         Format::Table => Box::new(table::Table::new(arguments.source(), arguments.strict)),
         Format::Json => Box::new(json::Json),
         Format::Tsv => Box::new(tsv::Tsv::default()),

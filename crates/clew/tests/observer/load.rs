@@ -1,6 +1,6 @@
 //! More packets than can be verified.
 
-use crate::folder::{Folder, summary};
+use crate::folder::{Folder, objects, summary, wait_for_lines};
 use crate::wire::{SKIPPED, Wire};
 use std::fs;
 
@@ -68,4 +68,37 @@ fn only_what_was_asked_for_is_verified_and_the_rest_is_counted() {
         (&seen["packets"], &seen["unsampled"]),
         (&0.into(), &60.into())
     );
+}
+
+/// Lines of flows add up to the packets.
+#[test]
+fn flows_are_told_from_time_to_time() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 60, "");
+    let mut observer = folder.observe(&wire, "--flows 1s --report flows --count 120");
+    wire.send(&frames);
+    wait_for_lines(&folder.path("flows"), 1);
+    wire.send(&frames);
+    let (status, _) = observer.end();
+    let text = fs::read_to_string(folder.path("flows")).unwrap();
+    let mut lines = objects(&text);
+    let seen = lines.pop().unwrap()["summary"].take();
+    assert_eq!((status, &seen["valid"]), (0, &120.into()), "{text}");
+    let count = |line: &serde_json::Value, name: &str| line["flow"][name].as_u64().unwrap();
+    let all: u64 = lines.iter().map(|line| count(line, "packets")).sum();
+    let valid: u64 = lines.iter().map(|line| count(line, "valid")).sum();
+    assert_eq!((all, valid), (120, 120), "{text}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["flow"]["community_id"].is_string())
+    );
+    assert!((3..60).contains(&lines.len()), "{text}");
+
+    let mut observer = folder.start(&wire, "wire", "--flows 1s --format eve");
+    assert_eq!(observer.end().0, 2);
+    assert_eq!(observer.said[0], "clew: --flows requires --json");
 }
