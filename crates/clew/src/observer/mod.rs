@@ -1,6 +1,6 @@
 //! `clew verify -i`: live verdicts about what passes an interface.
 //!
-//! One thread reads the [`tap`](crate::tap) into a [`Backlog`]; this one verifies, writes lines and
+//! One thread reads the [`tap`] into a backlog; this one verifies, writes lines and
 //! evidence, and looks after group files. Whoever is slow, the tap is read on: what there is no room for is
 //! counted.
 
