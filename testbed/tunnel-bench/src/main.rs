@@ -1,7 +1,6 @@
 //! `tunnel-bench`: connections of TCP, TLS, quinn and s2n-quic, and in time of clew's tunnels, measured in
 //! one run. See [`system`] for what a row must provide.
 
-mod line;
 mod measure;
 mod options;
 mod place;
