@@ -108,7 +108,7 @@ fn run(options: &Options) -> io::Result<bool> {
             plain,
         } => {
             let signals = signals()?;
-            let ends = [connect(a, [1, 2], !plain)?, connect(b, [2, 1], !plain)?];
+            let ends = [connect(a, 1, !plain)?, connect(b, 2, !plain)?];
             let line = Line::between(ends, threads)?;
             line.set(condition.to_condition())?;
             signals.wait()?;
@@ -127,12 +127,15 @@ fn signals() -> io::Result<SigSet> {
     Ok(signals)
 }
 
-fn connect(namespace: &str, [own, other]: [u8; 2], offload: bool) -> io::Result<Device> {
+fn connect(namespace: &str, own: u8, offload: bool) -> io::Result<Device> {
     let device = Device::open_in(namespace, "net0", offload)?;
-    let v4 = format!("198.18.0.{own} peer 198.18.0.{other}");
-    let v6 = format!("fd00:18::{own} peer fd00:18::{other}");
-    ip(&format!("-n {namespace} address add {v4} dev net0"))?;
-    ip(&format!("-n {namespace} address add {v6} dev net0 nodad"))?;
+
+    ip(&format!(
+        "-n {namespace} address add 198.18.0.{own}/24 dev net0"
+    ))?;
+    ip(&format!(
+        "-n {namespace} address add fd00:18::{own}/64 dev net0 nodad"
+    ))?;
     ip(&format!("-n {namespace} link set net0 up"))?;
     Ok(device)
 }
