@@ -30,8 +30,11 @@ fn main() -> ExitCode {
 }
 
 fn start(options: &Options) -> io::Result<()> {
-    if let Command::Hold { row, server } = &options.command {
-        return programs::hold::run(row, *server);
+    match &options.command {
+        Command::Hold { row, server } => return programs::hold::run(row, *server),
+        Command::Serve { row, host, file } => return programs::apart::serve(row, *host, file),
+        Command::Fetch { row, file, bytes } => return programs::apart::fetch(row, file, *bytes),
+        _ => {}
     }
     let mut record = report::head();
     run(options, &mut record)?;
@@ -47,6 +50,6 @@ fn run(options: &Options, record: &mut Record) -> io::Result<()> {
         Command::Latency { delays } => programs::latency::run(options, record, cores, delays),
         Command::Memory { connections } => programs::memory::run(options, record, *connections),
         Command::Loss(lossy) => programs::loss::run(options, record, cores, lossy),
-        Command::Hold { .. } => Ok(()),
+        Command::Hold { .. } | Command::Serve { .. } | Command::Fetch { .. } => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use super::{Scene, in_turn};
 use crate::bed::Namespace;
 use crate::measure::{Load, iperf, iperf_server};
 use crate::options::Common;
-use crate::process::{Process, need, printed, wait_for_port};
+use crate::process::{Process, need, printed, wait_for_port, wait_until};
 use crate::topology::{Beside, Shape};
 use clap::ValueEnum;
 use clew_record::Record;
@@ -276,11 +276,20 @@ fn quic(scene: &Scene<'_>, tools: &Tools<'_>) -> io::Result<Option<()>> {
         return Ok(None);
     };
     let program = program.to_string_lossy();
-    let at = format!("{address}:4433");
-    let _server = Process::start(server, "quinn", &[&program, "serve", "quinn", &at])?;
-    wait_for_port(server, "-u", 4433)?;
+    let file = scene.bed.folder.join("quinn");
+    // Another system's server left it.
+    let _ = fs::remove_file(&file);
+    let path = file.to_string_lossy();
+    let _server = Process::start(
+        server,
+        "quinn",
+        &[&program, "serve", "quinn", address, &path],
+    )?;
+    wait_until("the server of QUIC", Duration::from_secs(10), || {
+        Ok(file.exists())
+    })?;
     done(printed(
         client,
-        &[&program, "fetch", "quinn", &at, "--bytes", "1000000"],
+        &[&program, "fetch", "quinn", &path, "--bytes", "1000000"],
     ))
 }

@@ -20,8 +20,8 @@ pub trait System {
     /// What a reader must know of it, in a line.
     fn about(&self) -> &'static str;
 
-    /// The UDP port of the far carrier that an attacker aims at.
-    fn port(&self) -> u16;
+    /// The UDP port of the far carrier that an attacker aims at. `None` if it has no datagrams of its own.
+    fn port(&self) -> Option<u16>;
 
     /// Says what is missing on this machine, with a hint.
     fn available(&self) -> io::Result<()>;
@@ -69,7 +69,7 @@ impl Running {
 
 /// All systems, the baseline first.
 pub fn all() -> Vec<Box<dyn System>> {
-    vec![Box::new(none::None), Box::new(wireguard_go::WireguardGo)]
+    vec![Box::new(none::Routes), Box::new(wireguard_go::WireguardGo)]
 }
 
 /// Those that are named, or all that this machine has.

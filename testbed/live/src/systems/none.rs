@@ -6,9 +6,9 @@ use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_TRANSLATED, Shape, 
 use std::io;
 
 /// Routes only.
-pub struct None;
+pub struct Routes;
 
-impl System for None {
+impl System for Routes {
     fn name(&self) -> &'static str {
         "none"
     }
@@ -17,8 +17,8 @@ impl System for None {
         "no carrier: routes only"
     }
 
-    fn port(&self) -> u16 {
-        4909
+    fn port(&self) -> Option<u16> {
+        None
     }
 
     fn available(&self) -> io::Result<()> {
@@ -34,11 +34,11 @@ impl System for None {
                 far: Vec::new(),
                 client: Addresses {
                     v4: NEAR_TRANSLATED.into(),
-                    v6: Option::None,
+                    v6: None,
                 },
                 server: Addresses {
                     v4: FAR_OUTER[0].into(),
-                    v6: Option::None,
+                    v6: None,
                 },
                 both_ways: false,
             });

@@ -40,8 +40,8 @@ impl System for WireguardGo {
         "golang.zx2c4.com/wireguard, ChaCha20-Poly1305"
     }
 
-    fn port(&self) -> u16 {
-        PORT
+    fn port(&self) -> Option<u16> {
+        Some(PORT)
     }
 
     fn available(&self) -> io::Result<()> {
