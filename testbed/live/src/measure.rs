@@ -9,7 +9,7 @@ use std::time::Duration;
 const PORT: u16 = 5201;
 
 /// iperf3, waiting for clients.
-pub fn iperf_server(namespace: &Namespace) -> io::Result<Process> {
+fn iperf_server(namespace: &Namespace) -> io::Result<Process> {
     let server = Process::start(namespace, "iperf3", &["iperf3", "-s"])?;
     wait_for_port(namespace, "-t", PORT)?;
     Ok(server)
@@ -41,8 +41,10 @@ pub struct Throughput {
     pub datagrams: f64,
 }
 
-/// Runs a client of iperf3.
-pub fn iperf(namespace: &Namespace, server: &str, load: &Load) -> io::Result<Throughput> {
+/// Runs iperf3 between two hosts. Its server is busy after a test for a while, so each test has a server of its own.
+pub fn iperf(hosts: [&Namespace; 2], server: &str, load: &Load) -> io::Result<Throughput> {
+    let [namespace, at_server] = hosts;
+    let _server = iperf_server(at_server)?;
     let seconds = load.time.as_secs().max(1).to_string();
     let (parallel, rate) = (load.parallel.to_string(), load.rate.to_string());
     let mut command = vec![

@@ -2,7 +2,7 @@
 
 use super::{Scene, in_turn};
 use crate::attack::Kind;
-use crate::measure::{Load, Throughput, iperf, iperf_server};
+use crate::measure::{Load, Throughput, iperf};
 use crate::options::{Common, Flood, FloodSource};
 use crate::process::Process;
 use crate::report::Samples;
@@ -26,7 +26,6 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
         ..Beside::default()
     };
     let samples = in_turn(common, Shape::Pair, beside, |scene, samples| {
-        let _server = iperf_server(scene.topology.server().namespace)?;
         let calm = calm(scene, flood, samples)?;
         for kind in &flood.kinds {
             // Nothing is to be heard of a system without datagrams, so only random ones can be sent.
@@ -142,11 +141,7 @@ fn stream(scene: &Scene<'_>, flood: &Flood) -> io::Result<Throughput> {
         rate: flood.honest,
         datagrams: None,
     };
-    iperf(
-        scene.topology.client().namespace,
-        &scene.running.server.v4,
-        &load,
-    )
+    iperf(scene.hosts(), &scene.running.server.v4, &load)
 }
 
 /// This program again, in the attacker's namespace.

@@ -6,7 +6,7 @@ pub mod observe;
 pub mod throughput;
 pub mod works;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Namespace};
 use crate::measure::wait_for_answer;
 use crate::options::Common;
 use crate::report::Samples;
@@ -75,6 +75,14 @@ fn one(
 }
 
 impl Scene<'_> {
+    /// The near and the far host, for what a near client does with a far server.
+    pub fn hosts(&self) -> [&Namespace; 2] {
+        [
+            self.topology.client().namespace,
+            self.topology.server().namespace,
+        ]
+    }
+
     /// Does something, and says how much CPU time the system took at both sides, in per cent of a core.
     pub fn with_cpu<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<(T, [f64; 2])> {
         let (before, start) = (self.running.cpu()?, Instant::now());

@@ -1,7 +1,7 @@
 //! A third party that gets a copy of each packet, as from a switch's mirror port.
 
 use super::{Scene, in_turn};
-use crate::measure::{Load, iperf, iperf_server};
+use crate::measure::{Load, iperf};
 use crate::options::{Common, Observe};
 use crate::process::{Process, need, printed};
 use crate::topology::{Beside, Shape};
@@ -39,7 +39,6 @@ pub fn run(common: &Common, observe: &Observe, record: &mut Record) -> io::Resul
 fn one(scene: &Scene<'_>, observe: &Observe) -> io::Result<Vec<f64>> {
     let observer = scene.topology.observer()?;
     let capture = scene.bed.folder.join("observer.pcap");
-    let _server = iperf_server(scene.topology.server().namespace)?;
     let path = capture.to_string_lossy();
     let words = observe
         .program
@@ -71,11 +70,7 @@ fn one(scene: &Scene<'_>, observe: &Observe) -> io::Result<Vec<f64>> {
         rate: 50_000_000,
         datagrams: None,
     };
-    let found = iperf(
-        scene.topology.client().namespace,
-        &scene.running.server.v4,
-        &load,
-    )?;
+    let found = iperf(scene.hosts(), &scene.running.server.v4, &load)?;
     let reports = scene.topology.report()?;
     thread::sleep(SETTLE);
     tcpdump.interrupt();

@@ -1,7 +1,7 @@
 //! How fast streams are, by round trip and loss.
 
 use super::{Scene, in_turn};
-use crate::measure::{Load, iperf, iperf_server};
+use crate::measure::{Load, iperf};
 use crate::options::{Common, Streams};
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
@@ -24,7 +24,6 @@ const COLUMNS: [&str; 9] = [
 /// Runs the scenario.
 pub fn run(common: &Common, streams: &Streams, record: &mut Record) -> io::Result<()> {
     let samples = in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
-        let _server = iperf_server(scene.topology.server().namespace)?;
         let cases = streams
             .loss
             .iter()
@@ -90,9 +89,7 @@ fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::R
         rate: 0,
         datagrams: streams.datagrams,
     };
-    let client = scene.topology.client();
-    let (found, cpu) =
-        scene.with_cpu(|| iperf(client.namespace, &scene.running.server.v4, &load))?;
+    let (found, cpu) = scene.with_cpu(|| iperf(scene.hosts(), &scene.running.server.v4, &load))?;
     let reports = scene.topology.report()?;
     let sum = |count: fn(&line::Report) -> u64| reports.iter().map(count).sum::<u64>() as f64;
     let late = reports

@@ -2,7 +2,7 @@
 
 use super::{Scene, in_turn};
 use crate::bed::Namespace;
-use crate::measure::{Load, iperf, iperf_server};
+use crate::measure::{Load, iperf};
 use crate::options::Common;
 use crate::process::{Process, need, printed, wait_for_port, wait_until};
 use crate::topology::{Beside, Shape};
@@ -158,8 +158,7 @@ fn udp(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
 }
 
 fn stream(scene: &Scene<'_>, datagrams: Option<usize>) -> io::Result<Option<()>> {
-    let (client, server, address) = near(scene);
-    let _server = iperf_server(server)?;
+    let (_, _, address) = near(scene);
     let load = Load {
         time: Duration::from_secs(1),
         congestion: "cubic".into(),
@@ -167,7 +166,7 @@ fn stream(scene: &Scene<'_>, datagrams: Option<usize>) -> io::Result<Option<()>>
         rate: 5_000_000,
         datagrams,
     };
-    let found = iperf(client, address, &load)?;
+    let found = iperf(scene.hosts(), address, &load)?;
     match found.bits > 2.5e6 {
         true => Ok(Some(())),
         false => Err(io::Error::other(format!(
