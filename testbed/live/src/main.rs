@@ -76,5 +76,6 @@ fn small(time: Duration) -> Streams {
         parallel: 1,
         datagrams: Some(64),
         time,
+        warm_up: Duration::ZERO,
     }
 }

@@ -20,6 +20,8 @@ fn iperf_server(namespace: &Namespace) -> io::Result<Process> {
 pub struct Load {
     /// How long.
     pub time: Duration,
+    /// How long it runs before that, uncounted.
+    pub warm_up: Duration,
     /// Congestion control of each socket.
     pub congestion: String,
     /// Streams at once.
@@ -50,7 +52,8 @@ pub fn iperf(hosts: [&Namespace; 2], server: &str, load: &Load) -> io::Result<Th
     let mut command = vec![
         "iperf3", "-J", "-c", server, "-t", &seconds, "-P", &parallel,
     ];
-    command.extend(["-b", &rate, "--connect-timeout", "10000"]);
+    let warm_up = load.warm_up.as_secs().to_string();
+    command.extend(["-O", &warm_up, "-b", &rate, "--connect-timeout", "10000"]);
     let length = load.datagrams.map(|length| length.to_string());
     match &length {
         Some(length) => command.extend(["-u", "-l", length]),

@@ -106,6 +106,9 @@ pub struct Streams {
     /// How long each case takes
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     pub time: Duration,
+    /// How long each case runs before it is measured
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
+    pub warm_up: Duration,
 }
 
 /// The echoes of `latency`.

@@ -136,6 +136,7 @@ fn attacked(
 fn stream(scene: &Scene<'_>, flood: &Flood) -> io::Result<Throughput> {
     let load = Load {
         time: flood.time,
+        warm_up: Duration::ZERO,
         congestion: "cubic".into(),
         parallel: 1,
         rate: flood.honest,

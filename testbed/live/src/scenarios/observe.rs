@@ -65,6 +65,7 @@ fn one(scene: &Scene<'_>, observe: &Observe) -> io::Result<Vec<f64>> {
     scene.topology.set(Condition::default())?;
     let load = Load {
         time: observe.time,
+        warm_up: Duration::ZERO,
         congestion: "cubic".into(),
         parallel: 1,
         rate: 50_000_000,

@@ -84,6 +84,7 @@ fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::R
     })?;
     let load = Load {
         time: streams.time,
+        warm_up: streams.warm_up,
         congestion: streams.congestion.clone(),
         parallel: streams.parallel,
         rate: 0,

@@ -161,6 +161,7 @@ fn stream(scene: &Scene<'_>, datagrams: Option<usize>) -> io::Result<Option<()>>
     let (_, _, address) = near(scene);
     let load = Load {
         time: Duration::from_secs(1),
+        warm_up: Duration::ZERO,
         congestion: "cubic".into(),
         parallel: 1,
         rate: 5_000_000,
