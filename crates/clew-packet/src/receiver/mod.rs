@@ -16,11 +16,12 @@ use clew_group::{Scheme, VerifyingKey};
 use settling::Settled;
 
 use crate::{
+    carrier::OuterAddresses,
     net::frame::Frame,
     reason::{Counters, Reason, Verdict},
     receiver::block_cache::BlockCache,
     receiver::pending::{Checked, Pending},
-    receiver::replay::{Memory, REMEMBERED_MAX, Replay},
+    receiver::replay::{Memory, REMEMBERED_BYTES_MAX, Replay},
     receiver::waiting::{CodedPacket, Ticket, Waiting},
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
@@ -171,7 +172,7 @@ pub struct Receiver<K> {
 impl<K: KeySource> Receiver<K> {
     /// Returns a receiver that has accepted nothing yet.
     pub fn new(keys: K, acceptance: Acceptance) -> Self {
-        let memory = Memory::new(REMEMBERED_MAX, acceptance.not_before);
+        let memory = Memory::new(REMEMBERED_BYTES_MAX, acceptance.not_before);
         let (counters, latest) = (Counters::new(), Timestamp::NONE);
         Self {
             keys,
@@ -195,7 +196,27 @@ impl<K: KeySource> Receiver<K> {
     /// Does the first half of [`receive`](Self::receive), on any thread: what can be said of the
     /// frame without taking note of it. Everything looked at is given to [`take`](Self::take).
     pub fn look(&self, frame: &Frame<'_>, time: Option<Timestamp>) -> Looked {
-        let (packet, summary) = match read(frame) {
+        self.look_packet(read(frame), time)
+    }
+
+    /// Looks, as [`look`](Self::look), at the payload of a UDP datagram between these addresses: a whole
+    /// packet, in one piece or put together.
+    pub fn look_datagram(
+        &self,
+        payload: &[u8],
+        outer: &OuterAddresses,
+        time: Option<Timestamp>,
+    ) -> Looked {
+        self.look_packet(SignedPacket::of_datagram(payload, outer), time)
+    }
+
+    /// Looks, as [`look`](Self::look), at a packet that was read.
+    pub fn look_packet(
+        &self,
+        read: Result<SignedPacket<'_>, Reason>,
+        time: Option<Timestamp>,
+    ) -> Looked {
+        let (packet, summary) = match read {
             Ok(packet) => (packet, packet.summary()),
             Err(reason) => return Looked::refused(reason, None),
         };
@@ -267,6 +288,11 @@ impl<K: KeySource> Receiver<K> {
     /// Returns how many accepted signatures were forgotten for want of room.
     pub fn evictions(&self) -> u64 {
         self.memory.evictions()
+    }
+
+    /// Returns what is done with a signature that was accepted before.
+    pub const fn replay(&self) -> Replay {
+        self.acceptance.replay
     }
 
     /// Returns where the keys come from.
@@ -344,6 +370,11 @@ enum Found {
 }
 
 impl Looked {
+    /// Tells whether it is a fragment of a packet, which is to be put together and looked at then.
+    pub const fn is_fragment(&self) -> bool {
+        matches!(self.found, Found::Refused(Reason::MissingFragment, _))
+    }
+
     const fn refused(reason: Reason, summary: Option<Summary>) -> Self {
         Self {
             fresh: None,
@@ -372,4 +403,15 @@ pub struct Conclusion {
     pub reason: Reason,
     /// What the trailer says, if there is a well-formed one.
     pub summary: Option<Summary>,
+}
+
+impl Conclusion {
+    /// Returns the conclusion for a frame without a readable packet.
+    pub const fn of(reason: Reason, replay: Replay) -> Self {
+        Self {
+            verdict: reason.verdict(replay),
+            reason,
+            summary: None,
+        }
+    }
 }
