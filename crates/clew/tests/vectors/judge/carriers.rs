@@ -168,6 +168,7 @@ fn made(case: &Case, last: &Frame<'_>) -> Result<(), Stop> {
     holds(outcome == SignOutcome::Signed, "it is signed")?;
     case.check("datagram", &out)?;
     let udp = Udp::of(last).ok_or_else(|| Stop::Wrong("the frame has no UDP".to_owned()))?;
-    let is_of = matches!(datagram::parse(udp.payload()), Ok(Parsed { rest: Rest::Packet { carrier: c, .. }, .. }) if c == carrier);
+    let is_of =
+        matches!(datagram::parse(udp.payload()), Ok(Parsed { rest: Rest::Packet { carrier: c, .. }, .. }) if c == carrier);
     holds(is_of && udp.payload() == out, "the frame has the datagram")
 }

@@ -127,7 +127,11 @@ fn bad_heads() -> Vec<Case> {
         bad("-long", "64 parts of 1,040 bytes are more than 65,507.", &[&a.set(count, [64]).plus([0; 890])]),
         bad("-altered", "A copy of the first, altered, after it.", &[&a, &a.flip(-1)]),
         bad("-altered-later", "The same after the packet was whole.", &[&a, &b, &three()[2], &a.flip(-1)]),
-        bad("-altered-first", "An altered copy of the first came before: the last one is given up.", &[&a.flip(-1), &b, &three()[2]]),
+        bad(
+            "-altered-first",
+            "An altered copy of the first came before: the last one is given up.",
+            &[&a.flip(-1), &b, &three()[2]],
+        ),
     ]
 }
 
