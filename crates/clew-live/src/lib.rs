@@ -4,8 +4,10 @@
 //! The crate has two halves:
 //!
 //! - The *core* has no IO and no clock: packets, times and randomness are arguments, so that a
-//!   simulation drives it. [`sender`] cuts clear packets into blocks and signs them; [`receiver`]
+//!   simulation drives it. the sender cuts clear packets into blocks and signs them; the receiver
 //!   looks at datagrams, verifies them in batches, and releases packets in order.
 //! - The *carriers* read and write the packets of a host, and the daemon joins both.
 
+pub mod identity;
 pub mod packet;
+pub mod pool;
