@@ -8,6 +8,13 @@
 //!   looks at datagrams, verifies them in batches, and releases packets in order.
 //! - The *carriers* read and write the packets of a host, and the daemon joins both.
 
+mod buffers;
+pub mod clock;
+mod ecn;
+pub mod histogram;
 pub mod identity;
+mod mss;
 pub mod packet;
 pub mod pool;
+pub mod receiver;
+pub mod sender;

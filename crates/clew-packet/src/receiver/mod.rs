@@ -1,6 +1,7 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
+mod again;
 pub(crate) mod block_cache;
 pub(crate) mod cover;
 pub(crate) mod pending;
