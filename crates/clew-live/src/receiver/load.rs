@@ -118,8 +118,8 @@ mod tests {
         (0..30_000).for_each(|ms| load.dropped(at(300 + ms)));
         load.see(false, at(30_300));
         assert_eq!(load.gate(), Gate::Shut, "a thousand a second");
-        (0..100).for_each(|tenths| load.dropped(at(30_300 + tenths * 100)));
-        load.see(false, at(40_300));
+        (0..110).for_each(|tenths| load.dropped(at(30_300 + tenths * 100)));
+        load.see(false, at(41_300));
         assert_eq!(load.gate(), Gate::Open, "ten a second");
     }
 }
