@@ -101,7 +101,7 @@ pub use restorer::{Restored, Restorer};
 pub use sender::window::{Window, window_hash};
 pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
 pub use signed::trailed::{Stripped, mark, strip};
-pub use signed::{SignedPacket, Summary, read, read_whole};
+pub use signed::{SignedPacket, Summary, read, read_fragment, read_whole};
 pub use time::{SECOND_NS, Timestamp};
 pub use wire::block::{Block, Mode, WINDOW_MAX};
 pub use wire::carriage::{CODED_BUDGET, CODED_MAX, CODED_MIN, Carriage, Coded};

@@ -12,7 +12,7 @@ use crate::{
     reason::Reason,
     receiver::block_cache::BlockName,
     receiver::cover::{Cover, covers},
-    receiver::replay::{SignatureId, message_hash, naming_hash},
+    receiver::replay::{AcceptedId, SignatureId, message_hash, naming_hash},
     receiver::waiting::{Ticket, Waiter},
     sender::window::{self, PacketDigest},
     signed::{SignedPacket, Summary},
@@ -197,12 +197,15 @@ impl Pending {
     }
 
     /// The name of its signature.
-    pub(crate) fn id(&self) -> SignatureId {
+    pub(crate) fn id(&self) -> AcceptedId {
         if let Span::Block { index, name } = self.span {
             return name.id(index);
         }
         let Signed { message, body, .. } = self.signed();
-        SignatureId::of(&message_hash(message), &naming_hash(body), None)
+        AcceptedId {
+            signature: SignatureId::of(&message_hash(message), &naming_hash(body)),
+            index: None,
+        }
     }
 
     /// Which packet of its block it is, in a tree.
@@ -262,7 +265,7 @@ fn verify(
 #[derive(Clone, Copy, Debug)]
 pub struct Checked {
     pub(crate) summary: Summary,
-    pub(crate) id: SignatureId,
+    pub(crate) id: AcceptedId,
     pub(crate) signature: Result<Held, Reason>,
     /// The block that was verified, and which packet of it this is.
     pub(crate) block: Option<(BlockName, u16)>,
