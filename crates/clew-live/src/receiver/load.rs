@@ -53,15 +53,16 @@ impl Load {
         self.gate
     }
 
-    /// Looks at whether there is load now.
-    pub fn see(&mut self, is_busy: bool, now: Instant) {
+    /// Looks at whether there is load now. Returns whether the gate was shut by it.
+    pub fn see(&mut self, is_busy: bool, now: Instant) -> bool {
         if !is_busy {
             self.busy_since = None;
             if now - self.last_busy >= CALM {
                 self.gate = Gate::Open;
             }
-            return;
+            return false;
         }
+        let before = self.gate;
         self.last_busy = now;
         let lasted = now - *self.busy_since.get_or_insert(now);
         self.gate = match self.gate {
@@ -69,6 +70,7 @@ impl Load {
             Gate::Warning if lasted >= PATIENCE + WARNING => Gate::Shut,
             gate => gate,
         };
+        self.gate == Gate::Shut && before != Gate::Shut
     }
 
     /// Takes note of a datagram that the shut gate dropped.
@@ -113,7 +115,8 @@ mod tests {
     #[test]
     fn a_flood_at_the_gate_keeps_it_shut() {
         let mut load = Load::new(at(0));
-        [0, 50, 300].iter().for_each(|ms| load.see(true, at(*ms)));
+        let shut = [0, 50, 300, 301].map(|ms| load.see(true, at(ms)));
+        assert_eq!(shut, [false, false, true, false]);
         assert_eq!(load.gate(), Gate::Shut);
         (0..30_000).for_each(|ms| load.dropped(at(300 + ms)));
         load.see(false, at(30_300));

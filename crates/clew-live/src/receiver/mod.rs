@@ -151,7 +151,7 @@ impl<K: KeySource> Inbound<K> {
     pub fn take_work(&mut self, now: Moment) -> Option<Work> {
         let (batch, stale) = self.queue.take(now.instant);
         for task in stale {
-            self.give_up(task, now.instant);
+            self.give_up(task, Refused::Busy, now.instant);
         }
         self.see_load(now.instant);
         if batch.items.is_empty() {
@@ -232,10 +232,16 @@ impl<K: KeySource> Inbound<K> {
     fn see_load(&mut self, now: Instant) {
         let waits = self.queue.wait(now) > LOAD_WAIT;
         let is_busy = waits || (self.queue.count() > 0 && self.queue.is_spent(now));
-        self.load.see(is_busy, now);
+        if self.load.see(is_busy, now) {
+            self.drop_unproven(now);
+        }
     }
 
     fn see_clock(&mut self, now: Moment) {
-        self.clock.see(now);
+        if let Some(step) = self.clock.see(now)
+            && step.is_back
+        {
+            self.receiver.clock_went_back(now.wall);
+        }
     }
 }

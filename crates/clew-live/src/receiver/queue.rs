@@ -79,6 +79,7 @@ pub(crate) struct FairQueue<T> {
     lengths: BTreeSet<(Class, usize, SourcePrefix)>,
     heads: BTreeSet<(Instant, SourcePrefix)>,
     count: usize,
+    next: u64,
     budget: Budget,
     pub standings: Standings,
     /// What a signature cost lately.
@@ -90,13 +91,15 @@ struct Queue<T> {
     class: Class,
     /// What the source had cost when it came, at least, in nanoseconds.
     cost: u64,
+    /// Of two that cost the same, the one that came first is next.
+    number: u64,
     items: VecDeque<(Instant, T)>,
 }
 
 /// The sources of a class, the one that cost least first.
 #[derive(Debug, Default)]
 struct Line {
-    sources: BTreeSet<(u64, SourcePrefix)>,
+    sources: BTreeSet<(u64, u64, SourcePrefix)>,
     /// What the class has cost, divided by its weight.
     cost: u64,
     /// The cost of the source that was served last: who comes new begins there.
@@ -112,6 +115,7 @@ impl<T> FairQueue<T> {
             lengths: BTreeSet::new(),
             heads: BTreeSet::new(),
             count: 0,
+            next: 0,
             budget: Budget::new(budget.overall, now),
             standings: Standings::new(budget.unknown_source),
             estimate: Duration::from_millis(1),
@@ -146,8 +150,10 @@ impl<T> FairQueue<T> {
             let queue = Queue {
                 class,
                 cost: cost.max(line.now),
+                number: self.next,
                 items: VecDeque::new(),
             };
+            self.next += 1;
             self.wake(class);
             self.queues.insert(source, queue);
         }
@@ -191,13 +197,35 @@ impl<T> FairQueue<T> {
         spent: Duration,
         now: Instant,
     ) {
-        let count = u32::try_from(sources.len()).unwrap_or(u32::MAX).max(1);
-        let each = spent / count;
+        let count = u32::try_from(sources.len()).unwrap_or(u32::MAX);
+        let Some(each) = spent.checked_div(count) else {
+            return;
+        };
         self.estimate = (self.estimate * 7 + each) / 8;
         self.budget.correct(charged * count, spent, now);
         for source in sources {
             self.correct(*source, charged, each, now);
         }
+    }
+
+    /// Takes out those of unknown sources that `is_wanted` does not want.
+    pub fn retain_of_unknown(&mut self, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
+        let line = &self.lines[Class::Unknown as usize];
+        let sources: Vec<SourcePrefix> = line.sources.iter().map(|(_, _, s)| *s).collect();
+        let mut out = Vec::new();
+        for source in sources {
+            self.unlist(source);
+            if let Some(queue) = self.queues.get_mut(&source) {
+                let items = std::mem::take(&mut queue.items);
+                let (kept, rest): (VecDeque<_>, VecDeque<_>) =
+                    items.into_iter().partition(|(_, item)| is_wanted(item));
+                queue.items = kept;
+                self.count -= rest.len();
+                out.extend(rest.into_iter().map(|(_, item)| item));
+            }
+            self.relist(source);
+        }
+        out
     }
 
     /// Returns for how long the signature that came first has waited.
@@ -212,11 +240,6 @@ impl<T> FairQueue<T> {
         !self.budget.has(now)
     }
 
-    /// Returns what the next batch's signatures are charged in advance, each.
-    pub const fn estimate(&self) -> Duration {
-        self.estimate
-    }
-
     fn take_of(&mut self, class: Class, now: Instant, batch: &mut Batch<T>) {
         let (most, only) = match class {
             Class::Known => (BATCH_MAX, None),
@@ -227,7 +250,7 @@ impl<T> FairQueue<T> {
         };
         while batch.items.len() < most {
             let first = self.lines[class as usize].sources.first();
-            let next = only.or(first.map(|(_, source)| *source));
+            let next = only.or(first.map(|(_, _, source)| *source));
             let Some(item) = next.and_then(|source| self.pop(source, now)) else {
                 break;
             };
@@ -238,7 +261,7 @@ impl<T> FairQueue<T> {
     /// Returns the unknown source that has cost least and has a budget left.
     fn payable(&mut self, now: Instant) -> Option<SourcePrefix> {
         let line = &self.lines[Class::Unknown as usize];
-        let mut sources = line.sources.iter().map(|(_, source)| *source);
+        let mut sources = line.sources.iter().map(|(_, _, source)| *source);
         sources.find(|source| self.standings.has_budget(*source, now))
     }
 
@@ -317,7 +340,7 @@ impl<T> FairQueue<T> {
             .remove(&(queue.class, queue.items.len(), source));
         self.lines[queue.class as usize]
             .sources
-            .remove(&(queue.cost, source));
+            .remove(&(queue.cost, queue.number, source));
         if let Some((at, _)) = queue.items.front() {
             self.heads.remove(&(*at, source));
         }
@@ -351,7 +374,7 @@ impl<T> FairQueue<T> {
         self.lengths
             .insert((queue.class, queue.items.len(), source));
         let line = &mut self.lines[queue.class as usize];
-        line.sources.insert((queue.cost, source));
+        line.sources.insert((queue.cost, queue.number, source));
     }
 }
 
@@ -376,4 +399,154 @@ fn corrected(cost: u64, charged: Duration, spent: Duration) -> u64 {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn source(number: u32) -> SourcePrefix {
+        IpAddr::V4(Ipv4Addr::from_bits(number << 8)).into()
+    }
+
+    fn queue() -> FairQueue<u32> {
+        let budget = VerificationBudget {
+            overall: Duration::from_secs(10),
+            unknown_source: Duration::from_secs(10),
+        };
+        FairQueue::new(budget, at(0))
+    }
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Keeps these sources' queues full for a second of one verifier. Returns the time that each got;
+    /// a signature of source n costs `costs[n]`.
+    fn share(queue: &mut FairQueue<u32>, costs: &[Duration]) -> Vec<Duration> {
+        let mut spent = vec![Duration::ZERO; costs.len()];
+        let (mut now, end) = (at(0), at(1_000));
+        while now < end {
+            for number in 0..costs.len() as u32 {
+                while queue
+                    .queues
+                    .get(&source(number))
+                    .is_none_or(|q| q.items.len() < 20)
+                {
+                    assert_eq!(queue.push(source(number), number, now), None);
+                }
+            }
+            let (batch, _) = queue.take(now);
+            let charged = batch.charged();
+            let sources: Vec<SourcePrefix> = batch.items.iter().map(|(s, _)| *s).collect();
+            let costs_of_batch = batch.items.iter().map(|(_, n)| costs[*n as usize]);
+            let cost: Duration = costs_of_batch.sum();
+            for (_, number) in batch.items {
+                spent[number as usize] += costs[number as usize];
+            }
+            now = now + cost;
+            queue.charge(&sources, charged, cost, now);
+        }
+        spent
+    }
+
+    #[test]
+    fn unknown_sources_share_time_and_not_signatures() {
+        let mut queue = queue();
+        let spent = share(&mut queue, &[MS, 4 * MS, MS / 2]);
+        for time in &spent {
+            assert!((250..=420).contains(&time.as_millis()), "{spent:?}");
+        }
+    }
+
+    #[test]
+    fn known_sources_get_three_quarters() {
+        let mut queue = queue();
+        queue.standings.judged(source(0), true, at(0));
+        let spent = share(&mut queue, &[MS; 6]);
+        assert!((650..=850).contains(&spent[0].as_millis()), "{spent:?}");
+        let least = spent[1..].iter().min().unwrap();
+        assert!(least.as_millis() >= 20, "{spent:?}");
+    }
+
+    #[test]
+    fn an_unknown_source_has_a_budget_and_so_have_all() {
+        let budget = VerificationBudget {
+            overall: 500 * MS,
+            unknown_source: 100 * MS,
+        };
+        let mut queue = FairQueue::new(budget, at(0));
+        let (mut spent, mut others) = (Duration::ZERO, Duration::ZERO);
+        for ms in 0..1_000 {
+            for number in 0..9 {
+                queue.push(source(number), number, at(ms));
+            }
+            let (batch, _) = queue.take(at(ms));
+            let sources: Vec<SourcePrefix> = batch.items.iter().map(|(s, _)| *s).collect();
+            let cost = MS * sources.len() as u32;
+            queue.charge(&sources, batch.charged(), cost, at(ms));
+            let own = sources.iter().filter(|s| **s == source(0)).count() as u32;
+            spent += MS * own;
+            others += cost - MS * own;
+        }
+        // A second's budget, and what was saved up.
+        assert!(spent <= 140 * MS, "{spent:?}");
+        assert!(
+            (400 * MS..=640 * MS).contains(&(spent + others)),
+            "{:?}",
+            spent + others
+        );
+    }
+
+    #[test]
+    fn a_full_queue_takes_from_who_has_most_and_from_known_ones_last() {
+        let mut queue = queue();
+        queue.standings.judged(source(0), true, at(0));
+        for item in 0..SIGNATURES_OF_SOURCE_MAX as u32 {
+            assert_eq!(queue.push(source(0), item, at(0)), None);
+        }
+        assert_eq!(queue.push(source(0), 9_999, at(0)), Some(9_999));
+        let room = SIGNATURES_MAX - SIGNATURES_OF_SOURCE_MAX;
+        for number in 0..room as u32 {
+            let refused = queue.push(source(1 + number % 4), number, at(0));
+            assert_eq!(refused, None, "{number}");
+        }
+        assert_eq!(queue.count(), SIGNATURES_MAX);
+        assert!(
+            queue
+                .push(source(77), 5, at(0))
+                .is_some_and(|item| item != 5)
+        );
+        assert_eq!(queue.count(), SIGNATURES_MAX);
+        let known = queue.queues[&source(0)].items.len();
+        assert_eq!(known, SIGNATURES_OF_SOURCE_MAX);
+        // Nobody takes them: after a while all are too old.
+        let (batch, stale) = queue.take(at(501));
+        assert_eq!((batch.items.len(), stale.len()), (0, SIGNATURES_MAX));
+        assert!(queue.queues.is_empty() && queue.heads.is_empty() && queue.lengths.is_empty());
+        assert!(queue.lines.iter().all(|line| line.sources.is_empty()));
+    }
+
+    #[test]
+    fn of_many_new_sources_the_first_is_first() {
+        let mut queue = queue();
+        queue.push(source(9_000_000), 1, at(0));
+        for number in 0..100 {
+            queue.push(source(number), 2, at(1));
+        }
+        assert_eq!(queue.take(at(2)).0.items, [(source(9_000_000), 1)]);
+    }
+
+    #[test]
+    fn sources_are_networks() {
+        let prefix = |text: &str| SourcePrefix::from(text.parse::<IpAddr>().unwrap());
+        assert_eq!(prefix("192.0.2.1"), prefix("192.0.2.200"));
+        assert_eq!(prefix("192.0.2.1"), prefix("::ffff:192.0.2.9"));
+        assert_ne!(prefix("192.0.2.1"), prefix("192.0.3.1"));
+        assert_eq!(prefix("2001:db8:0:12::1"), prefix("2001:db8:0:34::9"));
+        assert_ne!(prefix("2001:db8:0:100::1"), prefix("2001:db8:0:200::1"));
+    }
 }

@@ -1,8 +1,7 @@
 //! Honest traffic over links of all kinds.
 
-use crate::common::packets::{checksums_hold, name, syn, udp};
-use crate::common::sim::{CLEAN, Link, MS, S, Sim, US, address, receiver_address, sender_address};
-use clew_live::receiver::Refused;
+use crate::common::packets::{name, udp};
+use crate::common::sim::{CLEAN, Link, MS, S, Sim, receiver_address, sender_address};
 use clew_packet::{Block, OuterAddresses, SignedPacket};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,26 +50,41 @@ fn restorable(sim: &Sim) -> BTreeSet<(u16, u32)> {
         let needed = needed.map_or(1, |coded| usize::from(coded.needed()));
         let mut inner = Vec::new();
         packet.write_packet(&mut inner);
-        let entry = blocks.entry(*block.id()).or_insert((needed, BTreeMap::new()));
+        let entry = blocks
+            .entry(*block.id())
+            .or_insert((needed, BTreeMap::new()));
         entry.1.insert(index, name(&inner));
     }
-    let whole = blocks.into_values().filter(|(needed, came)| came.len() >= *needed);
+    let whole = blocks
+        .into_values()
+        .filter(|(needed, came)| came.len() >= *needed);
     whole.flat_map(|(_, came)| came.into_values()).collect()
 }
 
 fn check(sim: &Sim, sent: &BTreeMap<(u16, u32), Vec<u8>>, seed: u64) {
     let names = sim.names();
     let once: BTreeSet<_> = names.iter().collect();
-    assert_eq!(once.len(), names.len(), "seed {seed}: delivered at most once");
+    assert_eq!(
+        once.len(),
+        names.len(),
+        "seed {seed}: delivered at most once"
+    );
     for (_, delivery) in &sim.delivered {
         let original = &sent[&name(&delivery.bytes)];
         assert_eq!(&delivery.bytes, original, "seed {seed}: unchanged");
         assert_eq!(delivery.from, sender_address());
     }
     for expected in restorable(sim) {
-        assert!(once.contains(&expected), "seed {seed}: {expected:?} came and is restorable");
+        assert!(
+            once.contains(&expected),
+            "seed {seed}: {expected:?} came and is restorable"
+        );
     }
-    assert_eq!(sim.receiver.metrics().held, 0, "seed {seed}: nothing is left");
+    assert_eq!(
+        sim.receiver.metrics().held,
+        0,
+        "seed {seed}: nothing is left"
+    );
 }
 
 /// A link that keeps the order.
@@ -81,10 +95,17 @@ fn packets_arrive_unchanged_once_and_in_order() {
         let sent = traffic(&mut sim, 6);
         sim.run(3 * S);
         check(&sim, &sent, seed);
-        assert_eq!(sim.delivered.len(), sent.len(), "seed {seed}: nothing is lost");
+        assert_eq!(
+            sim.delivered.len(),
+            sent.len(),
+            "seed {seed}: nothing is lost"
+        );
         let mut last = BTreeMap::new();
         for (flow, number) in sim.names() {
-            assert!(last.insert(flow, number) < Some(number), "seed {seed}: flow {flow}");
+            assert!(
+                last.insert(flow, number) < Some(number),
+                "seed {seed}: flow {flow}"
+            );
         }
     }
 }
@@ -94,10 +115,7 @@ fn under_loss_what_came_of_restorable_blocks_is_delivered() {
     let mut lost = 0;
     for seed in 100..160 {
         let mut sim = Sim::new(seed);
-        sim.link = Link {
-            lost: 60,
-            ..CLEAN
-        };
+        sim.link = Link { lost: 60, ..CLEAN };
         let sent = traffic(&mut sim, 6);
         sim.run(4 * S);
         check(&sim, &sent, seed);
@@ -119,8 +137,16 @@ fn duplicates_and_reordering_harm_nothing() {
         let sent = traffic(&mut sim, 6);
         sim.run(4 * S);
         check(&sim, &sent, seed);
-        assert_eq!(sim.delivered.len(), sent.len(), "seed {seed}: nothing is lost");
-        duplicates += sim.receiver.metrics().verdicts.of(clew_packet::Reason::Duplicate);
+        assert_eq!(
+            sim.delivered.len(),
+            sent.len(),
+            "seed {seed}: nothing is lost"
+        );
+        duplicates += sim
+            .receiver
+            .metrics()
+            .verdicts
+            .of(clew_packet::Reason::Duplicate);
     }
     assert!(duplicates > 0, "the link duplicates");
 }

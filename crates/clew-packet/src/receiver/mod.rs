@@ -1,9 +1,9 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
-mod again;
 pub(crate) mod block_cache;
 pub(crate) mod cover;
+mod live;
 pub(crate) mod pending;
 pub(crate) mod replay;
 mod settling;

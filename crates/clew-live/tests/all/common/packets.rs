@@ -56,7 +56,9 @@ pub fn udp(flow: u16, number: u32, length: usize) -> Vec<u8> {
 
 /// A TCP SYN that announces a segment size.
 pub fn syn(mss: u16) -> Vec<u8> {
-    let mut upper = vec![0x13, 0x88, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 0xff, 0xff, 0, 0, 0, 0];
+    let mut upper = vec![
+        0x13, 0x88, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 0xff, 0xff, 0, 0, 0, 0,
+    ];
     upper.extend([2, 4]);
     upper.extend(mss.to_be_bytes());
     let checksum = sum(&[&pseudo(FROM, 6, upper.len()), &upper]);

@@ -141,8 +141,7 @@ impl Sim {
             policy: InboundPolicy::Enforce,
             ..inbound
         };
-        let receiver =
-            Inbound::new(Keys::of(&[0]), inbound, peer_rules(), moment(0, 0), [7; 32]);
+        let receiver = Inbound::new(Keys::of(&[0]), inbound, peer_rules(), moment(0, 0), [7; 32]);
         Self {
             now: 2 * S,
             wall: [0; 2],
@@ -258,7 +257,11 @@ impl Sim {
         let twice = self.below(1_000) < u64::from(self.link.duplicated);
         let copies = u32::from(!lost) + u32::from(twice);
         for _ in 0..copies {
-            let jitter = if self.link.jitter == 0 { 0 } else { self.below(self.link.jitter) };
+            let jitter = if self.link.jitter == 0 {
+                0
+            } else {
+                self.below(self.link.jitter)
+            };
             let after = self.link.delay + jitter;
             self.inject(after, payload.to_vec(), sender_address());
         }
@@ -310,7 +313,8 @@ impl Sim {
     fn deliver(&mut self) {
         let (mut out, now) = (Vec::new(), self.now_at(1));
         let next = self.receiver.deliver(now, &mut out);
-        self.delivered.extend(out.into_iter().map(|d| (self.now, d)));
+        self.delivered
+            .extend(out.into_iter().map(|d| (self.now, d)));
         if let Some(next) = next {
             let after = next.as_nanos().saturating_sub(self.now).max(100 * US);
             // A later wake-up is there already, mostly.
