@@ -1,7 +1,7 @@
 //! The first half of a datagram's way: everything up to its signature.
 
-use super::load::Gate;
-use super::order::{Arrived, Line, Token};
+use super::gate::Gate;
+use super::order::{Arrived, FlowKey, Token};
 use super::queue::SourcePrefix;
 use super::standing::Class;
 use super::work::{Job, Task};
@@ -46,7 +46,7 @@ impl<K: KeySource> Inbound<K> {
         let is_good = |cookie| self.jar.is_good(cookie, outer.source, now.instant);
         let from = Origin {
             outer,
-            has_cookie: self.load.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
+            has_cookie: self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
         };
         if !self.passes_gate(payload, &from, now.instant) {
             self.metrics.refused.count(Refused::NoCookie);
@@ -60,13 +60,13 @@ impl<K: KeySource> Inbound<K> {
     }
 
     fn passes_gate(&mut self, payload: &[u8], from: &Origin<'_>, now: Instant) -> bool {
-        let gate = self.load.gate();
+        let gate = self.gatekeeper.gate();
         if gate == Gate::Open || from.has_cookie {
             return true;
         }
         self.reply(payload, from.outer, now);
         if gate == Gate::Shut {
-            self.load.dropped(now);
+            self.gatekeeper.dropped(now);
         }
         gate == Gate::Warning
     }
@@ -195,7 +195,7 @@ impl<K: KeySource> Inbound<K> {
     /// Holds a packet. Whoever came first makes room. Returns `None` if there is none.
     fn hold(
         &mut self,
-        line: Line,
+        line: FlowKey,
         delivery: Delivery,
         ticket: Option<Ticket>,
         now: Instant,

@@ -24,12 +24,12 @@ pub const VERDICT_WAIT_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Token(u64);
 
 /// A flow as one outer source brings it.
-pub(crate) type Line = (SourcePrefix, Flow);
+pub(crate) type FlowKey = (SourcePrefix, Flow);
 
 /// A packet without a verdict.
 #[derive(Debug)]
 pub(crate) struct Arrived {
-    pub line: Line,
+    pub line: FlowKey,
     pub class: Class,
     pub delivery: Delivery,
     /// Set if it waits for shares of its block.
@@ -40,9 +40,9 @@ pub(crate) struct Arrived {
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     held: BTreeMap<Token, Held>,
-    lines: BTreeMap<Line, Waiting>,
+    lines: BTreeMap<FlowKey, FlowQueue>,
     /// When the first verified packet of a line has waited long enough.
-    turns: BTreeSet<(Instant, Line)>,
+    turns: BTreeSet<(Instant, FlowKey)>,
     /// Without a verdict, by class.
     open: [BTreeSet<Token>; 2],
     tickets: BTreeMap<Ticket, Token>,
@@ -57,7 +57,7 @@ pub(crate) struct Order {
 
 /// The packets of a line.
 #[derive(Debug, Default)]
-struct Waiting {
+struct FlowQueue {
     tokens: VecDeque<Token>,
     /// How many of them are verified.
     valid: usize,
@@ -184,7 +184,7 @@ impl Order {
     }
 
     /// Lets go the packets at the head of a line that have their verdicts.
-    fn move_on(&mut self, line: Line, now: Instant) {
+    fn move_on(&mut self, line: FlowKey, now: Instant) {
         let Some(mut waiting) = self.lines.remove(&line) else {
             return;
         };
@@ -201,7 +201,7 @@ impl Order {
     }
 
     /// Lets go all verified packets of a line whose time has come, past those without a verdict.
-    fn overtake(&mut self, line: Line, now: Instant) {
+    fn overtake(&mut self, line: FlowKey, now: Instant) {
         let Some(mut waiting) = self.lines.remove(&line) else {
             return;
         };
@@ -225,7 +225,7 @@ impl Order {
     }
 
     /// Remembers when a line's first verified packet has waited long enough.
-    fn set_turn(&mut self, line: Line, waiting: &mut Waiting, turn: Instant) {
+    fn set_turn(&mut self, line: FlowKey, waiting: &mut FlowQueue, turn: Instant) {
         let turn = (waiting.valid > 0).then_some(turn);
         if waiting.turn != turn {
             waiting.turn.map(|old| self.turns.remove(&(old, line)));
@@ -234,7 +234,7 @@ impl Order {
         }
     }
 
-    fn keep(&mut self, line: Line, waiting: Waiting) {
+    fn keep(&mut self, line: FlowKey, waiting: FlowQueue) {
         if !waiting.tokens.is_empty() {
             self.lines.insert(line, waiting);
         }

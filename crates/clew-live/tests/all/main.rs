@@ -1,6 +1,7 @@
 //! The core of the live daemon, in a deterministic simulation.
 
 mod attacks;
+mod bench_tmp;
 mod common;
 mod sending;
 mod traffic;
