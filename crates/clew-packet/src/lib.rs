@@ -100,6 +100,7 @@ pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver
 pub use restorer::{Restored, Restorer};
 pub use sender::window::{Window, window_hash};
 pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
+pub use signed::in_udp::write_whole;
 pub use signed::trailed::{Stripped, mark, strip};
 pub use signed::{SignedPacket, Summary, read, read_fragment, read_whole};
 pub use time::{SECOND_NS, Timestamp};

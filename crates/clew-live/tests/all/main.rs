@@ -1,7 +1,6 @@
 //! The core of the live daemon, in a deterministic simulation.
 
 mod attacks;
-mod bench_tmp;
 mod common;
 mod sending;
 mod traffic;

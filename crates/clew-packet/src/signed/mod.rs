@@ -1,6 +1,6 @@
 //! A packet that is signed: read, in whichever carrier. No key is needed for any of it.
 
-mod in_udp;
+pub(crate) mod in_udp;
 pub(crate) mod trailed;
 
 use alloc::vec::Vec;
