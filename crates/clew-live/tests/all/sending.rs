@@ -6,6 +6,7 @@ use crate::common::sim::{
     CLEAN, Link, MS, Online, PEER, S, Sim, US, address, moment, path, peer_rules, receiver_address,
     sender_address,
 };
+use clew_group::Scheme;
 use clew_live::identity::{Limit, Unready};
 use clew_live::packet::{Burst, Clear, CookieMessage, Outer, PeerIndex};
 use clew_live::pool::{Generation, Marks, Pool, Tap};
@@ -327,11 +328,15 @@ fn an_empty_pool_does_what_the_policy_says() {
 fn every_mode_arrives() {
     let full = Policy::default();
     for (cover, policy, signatures) in [
-        (Cover::Each, live_policy(), 6),
+        (Cover::Each, live_policy(Scheme::Xr), 6),
         (Cover::Window(WindowSize::Fixed(4)), full, 6),
-        (Cover::Window(WindowSize::Adaptive), live_policy(), 6),
+        (
+            Cover::Window(WindowSize::Adaptive),
+            live_policy(Scheme::Xr),
+            6,
+        ),
         (Cover::Tree(64), full, 2),
-        (Cover::Tree(2), live_policy(), 4),
+        (Cover::Tree(2), live_policy(Scheme::Xr), 4),
     ] {
         let options = OutboundOptions {
             cover,

@@ -72,7 +72,7 @@ impl Group {
     }
 
     pub fn identity(&self, epochs: &[(u32, u64)], limit: Option<Limit>) -> Arc<Identity> {
-        self.identity_with(epochs, limit, live_policy())
+        self.identity_with(epochs, limit, live_policy(Scheme::Xr))
     }
 
     pub fn identity_with(
