@@ -11,8 +11,8 @@ use crate::packet::{CookieMessage, Delivery, Moment, Outer, Reply};
 use clew_packet::datagram::{self, COOKIE_DATAGRAM_BYTES, Rest};
 use clew_packet::fragment::{Fragment, Taken};
 use clew_packet::{
-    Block, Carrier, Checked, KeySource, OuterAddresses, Pending, Reason, Received, SignedPacket,
-    Ticket, Verdict,
+    Block, Carrier, Checked, KeySource, OuterAddresses, Pending, Reason, Received, Screened,
+    SignedPacket, Ticket, Verdict,
 };
 use clew_wire::Instant;
 
@@ -131,8 +131,8 @@ impl<K: KeySource> Inbound<K> {
         let source = SourcePrefix::from(outer.source.ip());
         let taken = match taken {
             Received::Pending(pending) => match pending.screen() {
-                Ok(pending) => Received::Pending(pending),
-                Err(checked) => return self.screened(checked, now.instant),
+                Screened::MayHold(pending) => Received::Pending(pending),
+                Screened::Refused(checked) => return self.screened(checked, now.instant),
             },
             taken => taken,
         };

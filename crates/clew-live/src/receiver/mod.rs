@@ -124,6 +124,11 @@ impl<K: KeySource> Inbound<K> {
         self.peers = Peers::new(peers);
     }
 
+    /// Changes how much time verification may take. What was spent is forgotten.
+    pub fn set_budget(&mut self, budget: VerificationBudget, now: Moment) {
+        self.queue.set_budget(budget, now.instant);
+    }
+
     /// Changes the policy.
     pub const fn set_policy(&mut self, policy: InboundPolicy) {
         self.policy = policy;

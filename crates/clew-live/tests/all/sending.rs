@@ -560,6 +560,11 @@ fn cookies_are_shown_to_whom_they_are_from() {
     };
     let foreign: SocketAddr = address("198.51.100.2:4909");
     assert!(!sender.cookie(foreign, &message, moment(S, 0)));
+    let mapped = address("[::ffff:198.51.100.1]:4909");
+    assert!(
+        sender.cookie(mapped, &message, moment(S, 0)),
+        "the same address"
+    );
     let bad = CookieMessage {
         echo: [0; 16],
         ..message

@@ -31,13 +31,16 @@ fn traffic(sim: &mut Sim, reads: u64) -> BTreeMap<(u16, u32), Vec<u8>> {
     sent
 }
 
+/// How many packets of a block are needed, and which came, by index.
+type Came = (usize, BTreeMap<u16, (u16, u32)>);
+
 /// The packets that came, and whose signature can be restored from what came.
 fn restorable(sim: &Sim) -> BTreeSet<(u16, u32)> {
     let outer = OuterAddresses {
         source: sender_address().ip(),
         destination: receiver_address().ip(),
     };
-    let mut blocks: BTreeMap<[u8; 16], (usize, BTreeMap<u16, (u16, u32)>)> = BTreeMap::new();
+    let mut blocks: BTreeMap<[u8; 16], Came> = BTreeMap::new();
     for (_, payload) in &sim.arrived {
         // Fragments are told apart below: each of them is needed.
         let Ok(packet) = SignedPacket::of_datagram(payload, &outer) else {

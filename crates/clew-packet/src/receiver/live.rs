@@ -37,16 +37,22 @@ impl<K: KeySource> Receiver<K> {
     }
 }
 
+/// What a hash says of a signature.
+#[derive(Debug)]
+pub enum Screened {
+    /// It may hold.
+    MayHold(Pending),
+    /// It does not: [`Receiver::conclude`] takes note of that.
+    Refused(Checked),
+}
+
 impl Pending {
     /// Checks what costs no more than a hash, so that a signature which somebody invented waits for no
     /// verifier: there is something to check in incremental forms only.
-    ///
-    /// # Errors
-    /// It does not hold. [`Receiver::conclude`] takes note of that.
-    pub fn screen(self) -> Result<Self, Checked> {
+    pub fn screen(self) -> Screened {
         match self.key.check_hash(self.signed()) {
-            Ok(()) => Ok(self),
-            Err(fault) => Err(self.checked(Err(fault))),
+            Ok(()) => Screened::MayHold(self),
+            Err(fault) => Screened::Refused(self.checked(Err(fault))),
         }
     }
 }

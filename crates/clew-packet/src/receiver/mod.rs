@@ -3,7 +3,7 @@
 
 pub(crate) mod block_cache;
 pub(crate) mod cover;
-mod live;
+pub(crate) mod live;
 pub(crate) mod pending;
 pub(crate) mod replay;
 mod settling;

@@ -18,7 +18,7 @@ pub const START: u64 = 1_700_000_000_500_000_000;
 pub struct Group {
     public: PublicKey,
     issuer: EpochIssuer,
-    member: MemberKey,
+    members: Vec<MemberKey>,
     nonce: [u8; 32],
 }
 
@@ -40,32 +40,36 @@ impl Group {
         let h = xr::Generators::of(&nonce).u.mul(&trustees);
         let issuer = xr::IssuerKey::generate(rng);
         let (public, _) = issuer.found(&nonce, &h, rng);
-        let (device, request) = xr::Device::new(&public, &session, rng);
-        let [x, s] = [(); 2].map(|()| Scalar::random_secret(rng));
-        let offer = issuer.offer(&public, &session, &request, &x, &s).unwrap();
+        let join = |_| {
+            let (device, request) = xr::Device::new(&public, &session, rng);
+            let [x, s] = [(); 2].map(|()| Scalar::random_secret(rng));
+            let offer = issuer.offer(&public, &session, &request, &x, &s).unwrap();
+            MemberKey::Xr(device.accept(&public, &offer).unwrap())
+        };
         Self {
-            member: MemberKey::Xr(device.accept(&public, &offer).unwrap()),
+            members: (0..2).map(join).collect(),
             issuer: issuer.in_epoch(&public, []),
             public: PublicKey::Xr(public),
             nonce,
         }
     }
 
-    /// The member's key file: it holds epochs that start at these times.
-    pub fn key_file(&self, epochs: &[(u32, u64)]) -> MemberKeyFile {
+    /// A member's key file: it holds epochs that start at these times.
+    pub fn key_file(&self, member: usize, epochs: &[(u32, u64)]) -> MemberKeyFile {
+        let member_key = &self.members[member];
         let held = |(epoch, start): &(u32, u64)| HeldEpoch {
             epoch: *epoch,
             id: id(*epoch),
             start: *start,
             public: self.public.clone(),
-            witness: self.issuer.witness(self.member.x()).unwrap(),
+            witness: self.issuer.witness(member_key.x()).unwrap(),
         };
         MemberKeyFile {
             group: GROUP,
             nonce: self.nonce,
             machine: "sensor-1".parse::<Name>().unwrap(),
-            index: 0,
-            key: self.member.clone(),
+            index: member as u32,
+            key: member_key.clone(),
             device: None,
             epochs: epochs.iter().map(held).collect(),
         }
@@ -81,7 +85,13 @@ impl Group {
         limit: Option<Limit>,
         policy: Policy,
     ) -> Arc<Identity> {
-        Arc::new(Identity::new(self.key_file(epochs), policy, limit))
+        Arc::new(Identity::new(self.key_file(0, epochs), policy, limit))
+    }
+
+    /// The other member, as live machines sign.
+    pub fn other_identity(&self) -> Arc<Identity> {
+        let key = self.key_file(1, &[(0, 0)]);
+        Arc::new(Identity::new(key, live_policy(Scheme::Xr), None))
     }
 }
 
