@@ -99,13 +99,16 @@ impl Order {
 
     /// Returns whether a packet of so many bytes has room.
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.held.len() < HELD_MAX && self.bytes + bytes <= HELD_BYTES_MAX
+        // Those that leave count until somebody takes them.
+        self.held.len() + self.leaving.len() < HELD_MAX && self.bytes + bytes <= HELD_BYTES_MAX
     }
 
-    /// Returns the packet without a verdict that came first, of an unknown source if there is one.
-    pub fn oldest(&self) -> Option<(Token, Option<Ticket>)> {
+    /// Returns the packet that makes room for one of that class: of those without a verdict the one
+    /// that came first, of an unknown source if there is one.
+    pub fn oldest(&self, class: Class) -> Option<(Token, Option<Ticket>)> {
         let [known, unknown] = &self.open;
-        let token = *unknown.first().or_else(|| known.first())?;
+        let of_known = || known.first().filter(|_| class == Class::Known);
+        let token = *unknown.first().or_else(of_known)?;
         Some((token, self.held.get(&token)?.arrived.ticket))
     }
 
