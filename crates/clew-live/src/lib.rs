@@ -4,8 +4,17 @@
 //! The crate has two halves:
 //!
 //! - The *core* has no IO and no clock: packets, times and randomness are arguments, so that a
-//!   simulation drives it. [`sender`] cuts clear packets into blocks and signs them; [`receiver`]
+//!   simulation drives it. the sender cuts clear packets into blocks and signs them; the receiver
 //!   looks at datagrams, verifies them in batches, and releases packets in order.
 //! - The *carriers* read and write the packets of a host, and the daemon joins both.
 
+mod buffers;
+pub mod clock;
+mod ecn;
+pub mod histogram;
+pub mod identity;
+mod mss;
 pub mod packet;
+pub mod pool;
+pub mod receiver;
+pub mod sender;

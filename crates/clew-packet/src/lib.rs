@@ -128,6 +128,7 @@ pub use net::ip::EXTENSION_HEADERS_MAX;
 pub use net::link::{LinkType, VLAN_TAGS_MAX};
 pub use net::udp::Udp;
 pub use reason::{Counters, Reason, SignOutcome, Verdict};
+pub use receiver::live::Screened;
 pub use receiver::pending::{Affinity, Checked, Pending, Windows};
 pub use receiver::replay::Replay;
 pub use receiver::waiting::{Ticket, WAITING_MAX};

@@ -3,6 +3,7 @@
 
 pub(crate) mod block_cache;
 pub(crate) mod cover;
+pub(crate) mod live;
 pub(crate) mod pending;
 pub(crate) mod replay;
 mod settling;

@@ -26,13 +26,13 @@ const MESSAGE_EXTRA_BYTES: usize = 64;
 #[derive(Debug)]
 pub struct Pending {
     summary: Summary,
-    key: Arc<VerifyingKey>,
+    pub(super) key: Arc<VerifyingKey>,
     /// The message, then the body.
     bytes: Vec<u8>,
     message_bytes: usize,
     pub(crate) span: Span,
     /// In coded carriage, the bin that the body was restored from.
-    bin: Option<Box<Key>>,
+    pub(super) bin: Option<Box<Key>>,
     /// Who waited before it has a smaller one.
     pub(crate) ticket: Ticket,
 }
@@ -216,7 +216,7 @@ impl Pending {
         }
     }
 
-    fn signed(&self) -> Signed<'_> {
+    pub(super) fn signed(&self) -> Signed<'_> {
         let (message, body) = self.bytes.split_at(self.message_bytes);
         Signed {
             message,

@@ -72,6 +72,8 @@ pub(crate) struct Memory {
     bytes_max: usize,
     /// Everything with an earlier timestamp may have been forgotten.
     floor: Timestamp,
+    /// Nothing with an earlier timestamp was ever known.
+    start: Timestamp,
     evictions: u64,
 }
 
@@ -127,13 +129,14 @@ fn place(index: u16) -> (usize, u64) {
 }
 
 impl Memory {
-    /// Returns a memory of at most `bytes_max` bytes that knows of no signature before `floor`.
-    pub fn new(bytes_max: usize, floor: Timestamp) -> Self {
+    /// Returns a memory of at most `bytes_max` bytes that knows of no signature before `start`.
+    pub fn new(bytes_max: usize, start: Timestamp) -> Self {
         Self {
             accepted: BTreeMap::new(),
             bytes: 0,
             bytes_max,
-            floor,
+            floor: Timestamp::NONE,
+            start,
             evictions: 0,
         }
     }
@@ -156,8 +159,13 @@ impl Memory {
     /// # Errors
     /// `stale`, live, if one may have been forgotten.
     pub fn check_time(&self, replay: Replay, at: Timestamp) -> Result<(), Reason> {
-        let forgotten = replay == Replay::Refuse && at < self.floor;
+        let forgotten = replay == Replay::Refuse && at < self.floor.max(self.start);
         (!forgotten).then_some(()).ok_or(Reason::Stale)
+    }
+
+    /// Takes note that everything is known from another time on.
+    pub const fn starts(&mut self, at: Timestamp) {
+        self.start = at;
     }
 
     /// Remembers a signature; the oldest ones are forgotten if there are too many.
@@ -269,6 +277,19 @@ mod tests {
             Err(Reason::Stale)
         );
         assert_eq!(memory.evictions(), 0);
+    }
+
+    #[test]
+    fn an_earlier_start_brings_nothing_back() {
+        let mut memory = Memory::new(2 * ENTRY_BYTES, Timestamp(9));
+        let check = |memory: &Memory, at| memory.check(Replay::Refuse, Timestamp(at), id(7));
+        assert_eq!(check(&memory, 7), Err(Reason::Stale));
+        memory.starts(Timestamp(5));
+        assert_eq!(check(&memory, 7), Ok(()));
+        memory.insert(Timestamp(7), id(7));
+        memory.forget_before(Timestamp(8));
+        memory.starts(Timestamp(1));
+        assert_eq!(check(&memory, 7), Err(Reason::Stale), "it was forgotten");
     }
 
     #[test]

@@ -1,0 +1,255 @@
+//! The first half of a datagram's way: everything up to its signature.
+
+use super::gate::Gate;
+use super::order::{Arrived, FlowKey, Token};
+use super::queue::SourcePrefix;
+use super::standing::Class;
+use super::work::{Job, Task};
+use super::{Inbound, REPLIES_MAX, Refused};
+use crate::ecn;
+use crate::packet::{CookieMessage, Delivery, Moment, Outer, Reply};
+use clew_packet::datagram::{self, COOKIE_DATAGRAM_BYTES, Rest};
+use clew_packet::fragment::{Fragment, Taken};
+use clew_packet::{
+    Block, Carrier, Checked, KeySource, OuterAddresses, Pending, Reason, Received, Screened,
+    SignedPacket, Ticket, Verdict,
+};
+use clew_wire::Instant;
+
+/// Where a datagram comes from.
+pub(super) struct Origin<'a> {
+    outer: &'a Outer,
+    /// It showed a good cookie. Nobody looks while the gate is open.
+    has_cookie: bool,
+}
+
+impl<K: KeySource> Inbound<K> {
+    /// Takes a datagram in.
+    pub(super) fn arrive(
+        &mut self,
+        payload: &[u8],
+        outer: &Outer,
+        now: Moment,
+    ) -> Option<CookieMessage> {
+        let parsed = match datagram::parse(payload) {
+            Ok(parsed) => parsed,
+            Err(reason) => {
+                self.count(reason);
+                return None;
+            }
+        };
+        if let Rest::Cookie { echo, cookie } = parsed.rest {
+            self.metrics.cookies += 1;
+            let (echo, cookie) = (*echo, *cookie);
+            return Some(CookieMessage { echo, cookie });
+        }
+        let is_good = |cookie| self.jar.is_good(cookie, outer.source, now.instant);
+        let from = Origin {
+            outer,
+            has_cookie: self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
+        };
+        if !self.passes_gate(payload, &from, now.instant) {
+            self.metrics.refused.count(Refused::NoCookie);
+            return None;
+        }
+        match parsed.rest {
+            Rest::Fragment(fragment) => self.arrive_in_part(&fragment, &from, now),
+            Rest::Packet { .. } | Rest::Cookie { .. } => self.arrive_whole(payload, &from, now),
+        }
+        None
+    }
+
+    fn passes_gate(&mut self, payload: &[u8], from: &Origin<'_>, now: Instant) -> bool {
+        let gate = self.gatekeeper.gate();
+        if gate == Gate::Open || from.has_cookie {
+            return true;
+        }
+        self.reply(payload, from.outer, now);
+        if gate == Gate::Shut {
+            self.gatekeeper.dropped(now);
+        }
+        gate == Gate::Warning
+    }
+
+    /// Gives the source a cookie, if the rate allows it.
+    fn reply(&mut self, payload: &[u8], outer: &Outer, now: Instant) {
+        let class = self.queue.standings.class(outer.source.ip().into(), now);
+        let is_long_enough = payload.len() >= COOKIE_DATAGRAM_BYTES;
+        if !is_long_enough || self.replies.len() >= REPLIES_MAX {
+            return;
+        }
+        let Some(echo) = datagram::echo(payload) else {
+            return;
+        };
+        if !self.reply_rates[class as usize].allows(now) {
+            return;
+        }
+        let cookie = self.jar.cookie(outer.source, now);
+        let mut bytes = Vec::with_capacity(COOKIE_DATAGRAM_BYTES);
+        datagram::write_cookie(&echo, &cookie, &mut bytes);
+        self.metrics.replies += 1;
+        self.replies.push(Reply {
+            to: outer.source,
+            from: outer.destination,
+            bytes,
+        });
+    }
+
+    fn arrive_in_part(&mut self, fragment: &Fragment<'_>, from: &Origin<'_>, now: Moment) {
+        match self.fragments.take(fragment, now.instant, ()) {
+            Taken::Waits => {}
+            Taken::Whole { datagram, .. } => self.arrive_whole(&datagram, from, now),
+            Taken::Again { .. } => self.count(Reason::Duplicate),
+            Taken::Bad { tokens } => {
+                (0..=tokens.len()).for_each(|_| self.count(Reason::BadFragment));
+            }
+        }
+    }
+
+    fn arrive_whole(&mut self, payload: &[u8], from: &Origin<'_>, now: Moment) {
+        let outer = from.outer;
+        let addresses = OuterAddresses {
+            source: outer.source.ip().to_canonical(),
+            destination: outer.destination.ip().to_canonical(),
+        };
+        let packet = match SignedPacket::of_datagram(payload, &addresses) {
+            Ok(packet) => packet,
+            Err(reason) => return self.count(reason),
+        };
+        let Some(peer) = self.peers.find(packet.trailer().group, packet.source()) else {
+            return self.metrics.refused.count(Refused::NotPeer);
+        };
+        let looked = self.receiver.look_packet(Ok(packet), Some(now.wall));
+        let taken = self.receiver.take(looked);
+        // What it brought to packets that wait comes first: they arrived earlier.
+        self.settle(now.instant);
+        let ticket = match &taken {
+            Received::Done(conclusion) if conclusion.verdict != Verdict::Valid => return,
+            Received::Done(_) | Received::Pending(_) => None,
+            Received::Waiting(ticket) => Some(*ticket),
+        };
+        let source = SourcePrefix::from(outer.source.ip());
+        let taken = match taken {
+            Received::Pending(pending) => match pending.screen() {
+                Screened::MayHold(pending) => Received::Pending(pending),
+                Screened::Refused(checked) => return self.screened(checked, now.instant),
+            },
+            taken => taken,
+        };
+        let mut bytes = self.buffers.take();
+        packet.write_packet(&mut bytes);
+        if !set_ecn(&mut bytes, packet.trailer().carrier, outer.ecn) {
+            self.metrics.refused.count(Refused::BadEcn);
+            return self.buffers.recycle(bytes);
+        }
+        let line = (source, packet.flow().key());
+        let delivery = Delivery {
+            peer,
+            bytes,
+            from: outer.source,
+        };
+        let Some(token) = self.hold(line, delivery, ticket, now.instant) else {
+            return;
+        };
+        match taken {
+            Received::Done(_) => self.release(token, now.instant),
+            Received::Waiting(_) => {}
+            Received::Pending(pending) => {
+                let (k, is_of_block) = match packet.trailer().block {
+                    Block::Tree { block, .. } => (block.count(), true),
+                    Block::Each | Block::Window { .. } => (1, false),
+                };
+                let job = Job {
+                    token,
+                    source: self.payer(&pending, source, now.instant),
+                    block: pending.affinity().filter(|_| is_of_block),
+                    k,
+                    has_cookie: from.has_cookie,
+                };
+                self.enqueue(pending, job, now.instant);
+            }
+        }
+    }
+
+    /// Returns the source that a signature is verified for. Who copies packets may bring the last share
+    /// that a block needs: the block is of the known source that brought others.
+    fn payer(&self, pending: &Pending, source: SourcePrefix, now: Instant) -> SourcePrefix {
+        let standings = &self.queue.standings;
+        let is_known = |source: &SourcePrefix| standings.class(*source, now) == Class::Known;
+        if is_known(&source) {
+            return source;
+        }
+        let waiting = self.receiver.waiting_for(pending);
+        let mut sources = waiting.filter_map(|ticket| self.order.source_of(ticket));
+        sources.find(is_known).unwrap_or(source)
+    }
+
+    /// Refuses a packet whose signature costs no more than a hash to refuse. That says nothing of its
+    /// source: anybody can write such a packet under any address.
+    fn screened(&mut self, checked: Checked, now: Instant) {
+        self.metrics.screened += 1;
+        self.receiver.conclude(checked);
+        self.settle(now);
+    }
+
+    /// Holds a packet. The oldest one makes room, and a known source's for no unknown one. Returns `None`
+    /// if there is no room.
+    fn hold(
+        &mut self,
+        line: FlowKey,
+        delivery: Delivery,
+        ticket: Option<Ticket>,
+        now: Instant,
+    ) -> Option<Token> {
+        let class = self.queue.standings.class(line.0, now);
+        while !self.order.has_room(delivery.bytes.len()) {
+            let Some((oldest, of)) = self.order.oldest(class) else {
+                match ticket {
+                    // It is counted as `too-few-shares`.
+                    Some(ticket) => drop(self.receiver.give_up(ticket)),
+                    None => self.metrics.refused.count(Refused::HoldFull),
+                }
+                self.buffers.recycle(delivery.bytes);
+                return None;
+            };
+            self.drop_held(oldest, of, Refused::HoldFull, now);
+        }
+        let arrived = Arrived {
+            line,
+            class,
+            delivery,
+            ticket,
+        };
+        Some(self.order.hold(arrived, now))
+    }
+
+    /// Queues a signature, or lets the packet wait for that of another one of its block.
+    pub(super) fn enqueue(&mut self, pending: Pending, job: Job, now: Instant) {
+        let leads = match job.block {
+            Some(block) => self.followers.add((job.source, block), pending, job.token),
+            None => Some(pending),
+        };
+        let Some(pending) = leads else {
+            return;
+        };
+        let task = Task { pending, job };
+        if let Some(refused) = self.queue.push(job.source, task, now) {
+            self.give_up(refused, Refused::Busy, now);
+        }
+    }
+}
+
+/// Combines the congestion bits of both headers. Returns whether the packet may be delivered.
+fn set_ecn(packet: &mut [u8], carrier: Carrier, outer: u8) -> bool {
+    let combined = match carrier {
+        // There was no inner header.
+        Carrier::UdpTransport => Some(outer),
+        Carrier::Trailer | Carrier::UdpTunnel => ecn::combined(ecn::of(packet), outer),
+    };
+    if let Some(ecn) = combined
+        && ecn != ecn::of(packet)
+    {
+        ecn::set(packet, ecn);
+    }
+    combined.is_some()
+}
