@@ -8,6 +8,7 @@
 //!   looks at datagrams, verifies them in batches, and releases packets in order.
 //! - The *carriers* read and write the packets of a host, and the daemon joins both.
 
+pub mod carrier;
 pub mod config;
 pub mod identity;
 pub mod packet;
