@@ -41,6 +41,7 @@ pub struct EpochKey {
     sender: Sender,
     key: SigningKey,
     name: KeyName,
+    number: u32,
 }
 
 /// Names a machine's key in an epoch: precursors of one are never used for another.
@@ -196,6 +197,7 @@ impl Identity {
                 index: self.machine.index,
                 epoch: held.id,
             },
+            number: held.epoch,
         };
         Ok(slot.key.get_or_init(|| Arc::new(key)))
     }
@@ -217,6 +219,11 @@ impl EpochKey {
     /// Returns what cuts packets into trailers.
     pub const fn sender(&self) -> &Sender {
         &self.sender
+    }
+
+    /// Returns the number of the epoch.
+    pub const fn number(&self) -> u32 {
+        self.number
     }
 
     /// Returns the name of the key.

@@ -61,3 +61,23 @@ pub struct Delivery {
     /// Where its datagram came from: a peer that moved is reached there.
     pub from: SocketAddr,
 }
+
+/// A cookie that came from a peer under load: `spec/carriers.md` 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CookieMessage {
+    /// That of the datagram which it answers.
+    pub echo: [u8; 16],
+    /// What to show from now on.
+    pub cookie: [u8; 16],
+}
+
+/// A cookie for a sender: a datagram to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Where it goes.
+    pub to: SocketAddr,
+    /// Where it comes from: the address that the sender used.
+    pub from: SocketAddr,
+    /// The UDP payload.
+    pub bytes: Vec<u8>,
+}

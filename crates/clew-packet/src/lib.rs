@@ -76,6 +76,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod carrier;
 mod net;
 mod reason;
 mod receiver;
@@ -85,6 +86,7 @@ mod signed;
 mod time;
 mod wire;
 
+pub use carrier::{COOKIE_BYTES, Carrier, DATAGRAM_MAX, OuterAddresses, datagram, fragment};
 pub use net::flow::{Flow, flow, source};
 pub use net::frame::Frame;
 pub use net::ip::EXTENSION_HEADERS_MAX;
@@ -98,7 +100,8 @@ pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver
 pub use restorer::{Restored, Restorer};
 pub use sender::window::{Window, window_hash};
 pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
-pub use signed::{SignedPacket, Stripped, Summary, mark, read, strip};
+pub use signed::trailed::{Stripped, mark, strip};
+pub use signed::{SignedPacket, Summary, read, read_whole};
 pub use time::{SECOND_NS, Timestamp};
 pub use wire::block::{Block, Mode, WINDOW_MAX};
 pub use wire::carriage::{CODED_BUDGET, CODED_MAX, CODED_MIN, Carriage, Coded};

@@ -55,6 +55,12 @@ clew_wire::reasons! {
         TooBig = "too-big": "No room for the trailer, or for a mark besides.",
         NoTrailer = "no-trailer": "The last four bytes are not the magic.",
         UnknownVersion = "unknown-version": "A trailer version other than 1.",
+        UnknownCarrier = "unknown-carrier": "A type of datagram that this reader does not know.",
+        BadCarrier = "bad-carrier": "A datagram that holds no packet which could be signed as it is.",
+        BadCarrierLength = "bad-carrier-length": "A length in a carrier's datagram that contradicts the rest.",
+        BadFragment = "bad-fragment": "A fragment of a datagram that breaks a rule, or is not of that datagram.",
+        MissingFragment = "missing-fragment": "Others of its fragments did not come.",
+        Cookie = "cookie": "A datagram between daemons, with no packet in it.",
         BadTrailerLength = "bad-trailer-length": "A trailer length that contradicts the rest.",
         UnknownMode = "unknown-mode": "A mode that this reader does not know.",
         ReservedBits = "reserved-bits": "A flag that is reserved or makes no sense for this packet.",
@@ -90,9 +96,14 @@ impl Reason {
             | Self::ExtensionHeaders
             | Self::RoutingHeader
             | Self::TooBig
-            | Self::NoTrailer => Verdict::Unsigned,
-            Self::Truncated | Self::TooFewShares => Verdict::Undecided,
+            | Self::NoTrailer
+            | Self::Cookie => Verdict::Unsigned,
+            Self::Truncated | Self::MissingFragment | Self::TooFewShares => Verdict::Undecided,
             Self::UnknownVersion
+            | Self::UnknownCarrier
+            | Self::BadCarrier
+            | Self::BadCarrierLength
+            | Self::BadFragment
             | Self::BadTrailerLength
             | Self::UnknownMode
             | Self::ReservedBits
@@ -127,6 +138,10 @@ pub enum SignOutcome {
     AlreadySigned,
     /// It passes as it is: its mark cannot be raised.
     MarkFull,
+    /// It passes as it is: it is a datagram of a carrier, which is signed already.
+    Carrier,
+    /// It passes as it is: it has no form in `udp-transport`, but one in `udp-tunnel`.
+    NeedsTunnel,
     /// It passes as it is: its source is not one that the machine owns.
     NotSelected,
     /// It passes as it is: it was larger than the MTU before signing.
@@ -143,6 +158,8 @@ impl SignOutcome {
             Self::Signed => "signed",
             Self::AlreadySigned => "already-signed",
             Self::MarkFull => "mark-full",
+            Self::Carrier => "carrier",
+            Self::NeedsTunnel => "needs-tunnel",
             Self::NotSelected => "not-selected",
             Self::Offload => "offload",
             Self::Container => "container",
@@ -208,6 +225,8 @@ mod tests {
             SignOutcome::Signed,
             SignOutcome::AlreadySigned,
             SignOutcome::MarkFull,
+            SignOutcome::Carrier,
+            SignOutcome::NeedsTunnel,
             SignOutcome::NotSelected,
             SignOutcome::Offload,
             SignOutcome::Container,

@@ -1,10 +1,8 @@
 //! Who talks to whom: what the program selects packets by.
 
-use core::{iter, net::IpAddr};
+use core::net::IpAddr;
 
-use crate::{
-    net::datagram::Datagram, net::frame::Frame, net::upper::Upper, reason::Reason, wire::signable,
-};
+use crate::{net::datagram::Datagram, net::frame::Frame, reason::Reason, wire::signable};
 
 /// Addresses and ports of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,23 +38,7 @@ pub fn flow(frame: &Frame<'_>) -> Result<Flow, Reason> {
 }
 
 pub(crate) fn flow_of(datagram: &Datagram<'_>) -> Flow {
-    let Datagram { frame, place } = *datagram;
-    let mut ports = match datagram.kind(0) {
-        Upper::Tcp | Upper::Udp => datagram.upper(),
-        _ => &[],
-    }
-    .as_chunks::<2>()
-    .0
-    .iter()
-    .map(|port| u16::from_be_bytes(*port));
-    Flow {
-        source: address(place.source(frame)),
-        destination: address(place.destination(frame)),
-        protocol: place.protocol,
-        source_port: ports.next(),
-        destination_port: ports.next(),
-        upper_start: datagram.upper().first_chunk().copied(),
-    }
+    datagram.original().flow()
 }
 
 impl Flow {
@@ -66,18 +48,6 @@ impl Flow {
         Self {
             upper_start: None,
             ..self
-        }
-    }
-}
-
-/// Returns an address of 4 or 16 bytes.
-fn address(bytes: &[u8]) -> IpAddr {
-    match <[u8; 4]>::try_from(bytes) {
-        Ok(bytes) => IpAddr::from(bytes),
-        Err(_) => {
-            let mut all = [0; 16];
-            iter::zip(&mut all, bytes).for_each(|(to, from)| *to = *from);
-            IpAddr::from(all)
         }
     }
 }

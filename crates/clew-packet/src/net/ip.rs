@@ -32,6 +32,8 @@ pub(crate) mod protocol {
     pub(crate) const ICMPV6: u8 = 58;
     pub(crate) const NO_NEXT_HEADER: u8 = 59;
     pub(crate) const DESTINATION: u8 = 60;
+    /// From here on there are extension headers that are not walked (HIP, Shim6, experiments).
+    pub(crate) const HIP: u8 = 139;
 }
 
 /// Byte ranges of the IPv4 header (RFC 791).
@@ -41,6 +43,7 @@ pub(crate) mod ipv4 {
     pub(crate) const VERSION_LENGTH: usize = 0;
     pub(crate) const TOTAL_LENGTH: usize = 2;
     pub(crate) const FRAGMENT: usize = 6;
+    pub(crate) const TTL: usize = 8;
     pub(crate) const PROTOCOL: usize = 9;
     pub(crate) const CHECKSUM: usize = 10;
     pub(crate) const SOURCE: Range<usize> = 12..16;
@@ -56,16 +59,17 @@ pub(crate) mod ipv6 {
 
     pub(crate) const PAYLOAD_LENGTH: usize = 4;
     pub(crate) const NEXT_HEADER: usize = 6;
+    pub(crate) const HOP_LIMIT: usize = 7;
     pub(crate) const SOURCE: Range<usize> = 8..24;
     pub(crate) const DESTINATION: Range<usize> = 24..40;
     pub(crate) const HEADER: usize = 40;
 }
 
-/// An IPv4 header, with or without its options: at least 20 bytes.
+/// An IPv4 header without its options: at least 20 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ipv4<'a>(pub &'a [u8]);
 
-impl<'a> Ipv4<'a> {
+impl Ipv4<'_> {
     /// Returns the header length in bytes, as stated.
     pub fn header_length(&self) -> usize {
         usize::from(self.0[ipv4::VERSION_LENGTH] & 0x0f) * 4
@@ -84,11 +88,6 @@ impl<'a> Ipv4<'a> {
     /// Returns the number of the upper layer.
     pub fn protocol(&self) -> u8 {
         self.0[ipv4::PROTOCOL]
-    }
-
-    /// Returns the options; only of a view over the whole header.
-    pub fn options(&self) -> &'a [u8] {
-        &self.0[ipv4::HEADER_MIN..]
     }
 }
 

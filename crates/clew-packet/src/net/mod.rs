@@ -6,5 +6,6 @@ pub(crate) mod flow;
 pub(crate) mod frame;
 pub(crate) mod ip;
 pub(crate) mod link;
+pub(crate) mod original;
 pub(crate) mod udp;
 pub(crate) mod upper;

@@ -1,6 +1,7 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
+mod again;
 pub(crate) mod block_cache;
 pub(crate) mod cover;
 pub(crate) mod pending;
@@ -16,6 +17,7 @@ use clew_group::{Scheme, VerifyingKey};
 use settling::Settled;
 
 use crate::{
+    carrier::OuterAddresses,
     net::frame::Frame,
     reason::{Counters, Reason, Verdict},
     receiver::block_cache::BlockCache,
@@ -195,7 +197,27 @@ impl<K: KeySource> Receiver<K> {
     /// Does the first half of [`receive`](Self::receive), on any thread: what can be said of the
     /// frame without taking note of it. Everything looked at is given to [`take`](Self::take).
     pub fn look(&self, frame: &Frame<'_>, time: Option<Timestamp>) -> Looked {
-        let (packet, summary) = match read(frame) {
+        self.look_packet(read(frame), time)
+    }
+
+    /// Looks, as [`look`](Self::look), at the payload of a UDP datagram between these addresses: a whole
+    /// packet, in one piece or put together.
+    pub fn look_datagram(
+        &self,
+        payload: &[u8],
+        outer: &OuterAddresses,
+        time: Option<Timestamp>,
+    ) -> Looked {
+        self.look_packet(SignedPacket::of_datagram(payload, outer), time)
+    }
+
+    /// Looks, as [`look`](Self::look), at a packet that was read.
+    pub fn look_packet(
+        &self,
+        read: Result<SignedPacket<'_>, Reason>,
+        time: Option<Timestamp>,
+    ) -> Looked {
+        let (packet, summary) = match read {
             Ok(packet) => (packet, packet.summary()),
             Err(reason) => return Looked::refused(reason, None),
         };

@@ -85,7 +85,7 @@ impl Pending {
         let span = match packet.trailer().block {
             Block::Each => Span::Nothing,
             Block::Window { k, h } => Span::Window {
-                flow: packet.flow(),
+                flow: packet.flow().key(),
                 k: k.into(),
                 h: *h,
                 digest: window::digest(message, body),

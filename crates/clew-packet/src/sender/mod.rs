@@ -9,13 +9,18 @@ use clew_group::{Precursor, Scheme};
 use clew_tree::{Digest, DigestSize, Tree};
 
 use crate::{
+    carrier::{
+        Carrier, DATAGRAM_MAX, HEAD_BYTES as CARRIER_HEAD_BYTES, SHIM_BYTES,
+        packet::{self, Content, is_routed, may_be_transported},
+    },
     net::datagram::Datagram,
     net::frame::Frame,
     reason::{Reason, SignOutcome},
     sender::window::Window,
-    signed::{SignedPacket, append},
+    signed::trailed::{append, mark_datagram},
     time::{SECOND_NS, Timestamp},
     wire::block::{Block, Mode},
+    wire::bytes::u16_at,
     wire::carriage::{Carriage, Coding},
     wire::fields::{leaf, write_block_message, write_message},
     wire::mark::MARK_BYTES_MAX,
@@ -64,6 +69,7 @@ impl Default for Policy {
 /// Signs packets for one member of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
+    carrier: Carrier,
     scheme: Scheme,
     group: GroupId,
     epoch: u32,
@@ -104,14 +110,24 @@ impl fmt::Display for UnsignableBlock {
 impl core::error::Error for UnsignableBlock {}
 
 impl Sender {
-    /// Returns a sender for the member key's group and epoch.
+    /// Returns a sender for the member key's group and epoch, in the carrier [`Carrier::Trailer`].
     pub const fn new(scheme: Scheme, group: GroupId, epoch: u32, policy: Policy) -> Self {
         Self {
+            carrier: Carrier::Trailer,
             scheme,
             group,
             epoch,
             policy,
         }
+    }
+
+    /// Returns this sender for another carrier.
+    ///
+    /// In the carriers over UDP it writes the payload of a UDP datagram instead of a frame, without a
+    /// cookie. It takes clear packets, and signs those that have a trailer like all others. An MTU does
+    /// not count: [`fragment::split`](crate::fragment::split) cuts what is too long.
+    pub const fn with_carrier(self, carrier: Carrier) -> Self {
+        Self { carrier, ..self }
     }
 
     /// Signs a packet for itself, in mode `each`, or marks one that carries a trailer already.
@@ -167,10 +183,14 @@ impl Sender {
     ) -> Result<Candidate<'a>, SignOutcome> {
         out.clear();
         let datagram = signable::locate(frame)?;
-        if let Ok(packet) = SignedPacket::of(datagram) {
-            return Err(packet.add_mark(out));
-        }
-        let saved = Saved::of(&datagram, datagram.kind(0));
+        let saved = match self.carrier {
+            Carrier::Trailer => match mark_datagram(&datagram, out) {
+                Some(outcome) => return Err(outcome),
+                None => Saved::of(&datagram, datagram.kind(0)),
+            },
+            Carrier::UdpTunnel => check_inner(&datagram)?,
+            Carrier::UdpTransport => check_transported(&datagram)?,
+        };
         let packet = Candidate { datagram, saved };
         self.check_size(&packet, mode, most)?;
         Ok(packet)
@@ -209,7 +229,7 @@ impl Sender {
         let body = &mut body[..self.signature_bytes()];
         // The message is needed only until it is signed: `out` holds it meanwhile.
         out.clear();
-        write_message(out, &packet.datagram, &trailer);
+        write_message(out, &packet.datagram.original(), &trailer);
         sign(out, body);
         write_frame(packet, &Trailer { body, ..trailer }, out);
     }
@@ -234,7 +254,15 @@ impl Sender {
         let mut scratch = Vec::new();
         let leaves: Vec<Digest> = (0..)
             .zip(packets.iter().zip(&trailers))
-            .map(|(i, (packet, trailer))| leaf(&mut scratch, &block, i, &packet.datagram, trailer))
+            .map(|(i, (packet, trailer))| {
+                leaf(
+                    &mut scratch,
+                    &block,
+                    i,
+                    &packet.datagram.original(),
+                    trailer,
+                )
+            })
             .collect();
         let tree = Tree::new(block, &leaves).expect("there is a leaf for each packet");
         let path = |index: u16| tree.path(index).expect("the block has this packet");
@@ -311,6 +339,7 @@ impl Sender {
     ) -> Trailer<'b> {
         let floor = |time: Timestamp| time.floor(self.policy.resolution_ns);
         Trailer {
+            carrier: self.carrier,
             body: &[],
             block,
             saved: packet.saved,
@@ -326,7 +355,7 @@ impl Sender {
     }
 
     /// Checks that there is room for the longest trailer in a window or block of up to `most` packets,
-    /// and for a mark besides.
+    /// and for a mark besides; or for the longest datagram.
     fn check_size(&self, packet: &Candidate<'_>, mode: Mode, most: u16) -> Result<(), SignOutcome> {
         let Candidate { datagram, saved } = packet;
         let body = match (mode, self.coding(most)) {
@@ -334,6 +363,12 @@ impl Sender {
             _ => self.signature_bytes(),
         };
         let section = Block::length_max(mode, self.policy.digest, most);
+        if self.carrier != Carrier::Trailer {
+            let content = Content::of(self.carrier, datagram).length();
+            let length = SHIM_BYTES + CARRIER_HEAD_BYTES + content + section + body;
+            let fits = length <= DATAGRAM_MAX;
+            return fits.then_some(()).ok_or(Reason::TooBig.into());
+        }
         let length = body + section + saved.length() + HEAD_BYTES + FOOT_BYTES;
         let mtu = self.policy.mtu.unwrap_or(usize::MAX);
         let size = datagram.place.end - datagram.place.start;
@@ -347,10 +382,39 @@ impl Sender {
     }
 }
 
-/// Writes the packet's frame with its trailer.
+/// Checks that a packet can be in a datagram: nothing is saved then.
+fn check_inner(datagram: &Datagram<'_>) -> Result<Saved, SignOutcome> {
+    if is_routed(datagram) {
+        return Err(Reason::RoutingHeader.into());
+    }
+    // The UDP length is not signed but computed: another one would not arrive.
+    let place = &datagram.place;
+    let stated = place.udp_length_at(datagram.kind(0));
+    let stated = stated.map(|at| u16_at(datagram.frame, at));
+    if stated.is_some_and(|stated| stated != place.upper_length()) {
+        return Err(Reason::BadLength.into());
+    }
+    Ok(Saved::default())
+}
+
+/// Checks that the upper layer alone can be in a datagram.
+fn check_transported(datagram: &Datagram<'_>) -> Result<Saved, SignOutcome> {
+    let original = datagram.original();
+    let fits = original.headers.is_empty() && may_be_transported(original.protocol);
+    match fits {
+        true => check_inner(datagram),
+        false => Err(SignOutcome::NeedsTunnel),
+    }
+}
+
+/// Writes the packet's frame with its trailer, or its datagram.
 fn write_frame(packet: &Candidate<'_>, trailer: &Trailer<'_>, out: &mut Vec<u8>) {
     let datagram = &packet.datagram;
     out.clear();
+    if trailer.carrier != Carrier::Trailer {
+        let content = Content::of(trailer.carrier, datagram);
+        return packet::write(out, trailer, content);
+    }
     let emit = |buffer: &mut [u8]| trailer.emit(buffer);
     append(out, datagram, datagram.kind(0), trailer.length(), emit);
 }

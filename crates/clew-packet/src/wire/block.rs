@@ -90,6 +90,9 @@ pub enum Block<'a> {
 }
 
 impl<'a> Block<'a> {
+    /// Length in bytes of the section in mode `window`.
+    pub(crate) const WINDOW_BYTES: usize = window::BYTES;
+
     /// Parses all of `bytes`.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! What is signed: the nonvolatile fields and the message around them, specification section 4.
 
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use crate::{
-    net::datagram::Datagram,
-    net::ip::{Extensions, Ipv4, Ipv6, Version, ipv6, option, protocol},
+    net::ip::{Extensions, Version, ipv4, option, protocol},
+    net::original::Original,
     net::upper::{Upper, icmp, tcp, udp},
     wire::block::Block,
     wire::bytes::{length_u16, put_u16},
@@ -32,12 +33,9 @@ pub enum MessageKind {
     File = 4,
 }
 
-/// The carrier `trailer`.
-const CARRIER: u8 = 1;
-
 /// Appends the message that the group signature covers: of `original`, or of its block. Of the
 /// trailer, everything is used but the body.
-pub(crate) fn write_message(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
+pub(crate) fn write_message(out: &mut Vec<u8>, original: &Original<'_>, trailer: &Trailer<'_>) {
     if let Block::Tree { block, index, path } = trailer.block {
         let leaf = leaf(out, &block, index, original, trailer);
         let root = block.root(index, &leaf, path);
@@ -80,7 +78,7 @@ pub(crate) fn leaf(
     scratch: &mut Vec<u8>,
     block: &clew_tree::Block,
     index: u16,
-    original: &Datagram<'_>,
+    original: &Original<'_>,
     trailer: &Trailer<'_>,
 ) -> clew_tree::Digest {
     let at = scratch.len();
@@ -93,7 +91,7 @@ pub(crate) fn leaf(
 
 fn write_head(out: &mut Vec<u8>, trailer: &Trailer<'_>) {
     out.extend_from_slice(DOMAIN);
-    out.extend([MessageKind::Packet as u8, CARRIER]);
+    out.extend([MessageKind::Packet as u8, trailer.carrier.code()]);
     out.extend([trailer.block.mode() as u8, trailer.scheme.code()]);
 }
 
@@ -104,7 +102,7 @@ fn write_common(out: &mut Vec<u8>, trailer: &Trailer<'_>) {
 }
 
 /// Appends what is one packet's own: saved values and nonvolatile fields, each with its length.
-fn write_values(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
+fn write_values(out: &mut Vec<u8>, original: &Original<'_>, trailer: &Trailer<'_>) {
     out.push(trailer.saved.length() as u8);
     append_zeroed(out, trailer.saved.length(), |buffer| {
         trailer.saved.emit(buffer)
@@ -123,30 +121,29 @@ pub(crate) fn append_zeroed(out: &mut Vec<u8>, length: usize, write: impl FnOnce
     write(&mut out[at..]);
 }
 
-fn write_fields(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
-    match original.place.version {
+fn write_fields(out: &mut Vec<u8>, original: &Original<'_>, trailer: &Trailer<'_>) {
+    match original.version() {
         Version::V4 => write_ipv4(out, original, trailer.nat),
         Version::V6 => write_ipv6(out, original, trailer.nat),
     }
     write_upper(out, original, trailer);
 }
 
-fn write_ipv4(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
-    let Datagram { frame, place } = original;
-    let header = Ipv4(&frame[place.start..place.upper]);
-    out.extend([4, header.header_length() as u8]);
-    out.extend(place.upper_length().to_be_bytes());
-    out.push(place.protocol);
+fn write_ipv4(out: &mut Vec<u8>, original: &Original<'_>, nat: bool) {
+    let header_length = ipv4::HEADER_MIN + original.headers.len();
+    out.extend([4, header_length as u8]);
+    out.extend(length_u16(original.upper.len()).to_be_bytes());
+    out.push(original.protocol);
     write_addresses(out, original, nat);
     let options_at = out.len();
-    out.extend_from_slice(header.options());
+    out.extend_from_slice(original.headers);
     zero_mutable_options(&mut out[options_at..]);
 }
 
-fn write_ipv6(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
+fn write_ipv6(out: &mut Vec<u8>, original: &Original<'_>, nat: bool) {
     out.push(6);
-    out.extend(original.place.upper_length().to_be_bytes());
-    out.push(original.place.protocol);
+    out.extend(length_u16(original.upper.len()).to_be_bytes());
+    out.push(original.protocol);
     write_addresses(out, original, nat);
     let length_at = out.len();
     out.extend([0; 2]);
@@ -155,14 +152,20 @@ fn write_ipv6(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
     put_u16(out, length_at, length);
 }
 
-fn write_addresses(out: &mut Vec<u8>, original: &Datagram<'_>, nat: bool) {
-    let Datagram { frame, place } = original;
+fn write_addresses(out: &mut Vec<u8>, original: &Original<'_>, nat: bool) {
     let source_at = out.len();
-    out.extend_from_slice(place.source(frame));
+    write_address(out, original.source);
     if nat {
         out[source_at..].fill(0);
     }
-    out.extend_from_slice(place.destination(frame));
+    write_address(out, original.destination);
+}
+
+fn write_address(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => out.extend(address.octets()),
+        IpAddr::V6(address) => out.extend(address.octets()),
+    }
 }
 
 /// The IPv4 options that RFC 4302 calls immutable, besides the two of one byte: security, extended
@@ -208,11 +211,8 @@ fn change_options(mut options: &mut [u8], mut change: impl FnMut(&mut [u8])) -> 
     }
 }
 
-fn write_destination_options(out: &mut Vec<u8>, original: &Datagram<'_>) {
-    let Datagram { frame, place } = original;
-    let header = Ipv6(&frame[place.start..place.start + ipv6::HEADER]);
-    let payload = &frame[place.start + ipv6::HEADER..place.end];
-    let mut extensions = Extensions::new(payload, header.next_header());
+fn write_destination_options(out: &mut Vec<u8>, original: &Original<'_>) {
+    let mut extensions = Extensions::new(original.headers, original.next_header);
     while let Ok(Some(extension)) = extensions.advance() {
         if extension.protocol == protocol::DESTINATION {
             extension
@@ -231,11 +231,11 @@ fn is_signed(destination_option: &[u8]) -> bool {
 }
 
 /// Appends the upper layer with the table's changes, and with the UDP length that strip restores.
-fn write_upper(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>) {
+fn write_upper(out: &mut Vec<u8>, original: &Original<'_>, trailer: &Trailer<'_>) {
     let at = out.len();
-    out.extend_from_slice(original.upper());
+    out.extend_from_slice(original.upper);
     let upper = &mut out[at..];
-    let kind = original.kind(0);
+    let kind = original.kind();
     if let Some(checksum) = kind.checksum_at() {
         put_u16(upper, checksum, 0);
     }
@@ -243,7 +243,7 @@ fn write_upper(out: &mut Vec<u8>, original: &Datagram<'_>, trailer: &Trailer<'_>
         let length = trailer
             .saved
             .udp_length
-            .unwrap_or(original.place.upper_length());
+            .unwrap_or(length_u16(original.upper.len()));
         put_u16(upper, udp::LENGTH, length);
     }
     if trailer.nat {

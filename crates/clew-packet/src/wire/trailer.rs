@@ -11,6 +11,7 @@ use clew_group::Scheme;
 use clew_wire::Hex;
 
 use crate::{
+    carrier::{self, Carrier},
     reason::Reason,
     time::Timestamp,
     wire::block::{Block, Mode},
@@ -54,11 +55,11 @@ mod foot {
 }
 
 /// Bits of the flags.
-mod flag {
-    pub(super) const NAT: u8 = 1 << 0;
-    pub(super) const TOLERANT: u8 = 1 << 1;
-    pub(super) const INCREMENTAL: u8 = 1 << 5;
-    pub(super) const RESERVED: u8 = 0b1100_0000;
+pub(crate) mod flag {
+    pub(crate) const NAT: u8 = 1 << 0;
+    pub(crate) const TOLERANT: u8 = 1 << 1;
+    pub(crate) const INCREMENTAL: u8 = 1 << 5;
+    pub(crate) const RESERVED: u8 = 0b1100_0000;
 }
 
 /// A group id: the first 16 bytes of SHA-256 of the group file's record 0.
@@ -88,9 +89,12 @@ impl fmt::Display for GroupTag {
     }
 }
 
-/// A trailer, parsed. Its parts borrow from the packet.
+/// A trailer, parsed; or head and tail, which stand for it in the carriers over UDP. Its parts borrow
+/// from the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trailer<'a> {
+    /// How the signed packet travels.
+    pub carrier: Carrier,
     /// The group signature's encoding; in coded carriage this packet's share of it, with its tag.
     pub body: &'a [u8],
     /// What the mode needs.
@@ -131,30 +135,13 @@ impl<'a> Trailer<'a> {
         let rest = &upper[upper.len() - foot.length..upper.len() - FOOT_BYTES];
         let (rest, head) = split_end(rest, HEAD_BYTES)?;
         let (rest, saved) = split_end(rest, Saved::bytes(foot.flags))?;
-        let carriage = Carriage::parse(head[head::CARRIAGE], mode)?;
-        let scheme = Scheme::from_code(head[head::SCHEME]).ok_or(Reason::UnknownScheme)?;
-        let incremental = foot.flags & flag::INCREMENTAL != 0;
-        let signature = scheme.signature_bytes(incremental);
-        let (body, block) = match carriage {
-            Carriage::Full => rest
-                .split_at_checked(signature)
-                .ok_or(Reason::BadTrailerLength)?,
-            Carriage::Coded(tags) => coded_parts(rest, signature, tags)?,
+        let parts = Parts {
+            carrier: Carrier::Trailer,
+            flags: foot.flags,
+            mode,
+            head,
         };
-        let trailer = Self {
-            body,
-            block: Block::parse(mode, block)?,
-            saved: Saved::parse(foot.flags, saved),
-            group: GroupTag(array(&head[head::GROUP])),
-            epoch: u32::from_be_bytes(array(&head[head::EPOCH])),
-            timestamp: Timestamp(u64::from_be_bytes(array(&head[head::TIMESTAMP]))),
-            scheme,
-            carriage,
-            nat: foot.flags & flag::NAT != 0,
-            tolerant: foot.flags & flag::TOLERANT != 0,
-            incremental,
-        };
-        trailer.check_code().map(|()| trailer)
+        parts.parse(rest, Saved::parse(foot.flags, saved))
     }
 
     /// Checks that in coded carriage there is a share.
@@ -174,9 +161,13 @@ impl<'a> Trailer<'a> {
         }
     }
 
-    /// Returns the length of the whole trailer in bytes.
+    /// Returns the length of the whole trailer in bytes; of head and tail, if these stand for it.
     pub fn length(&self) -> usize {
-        self.body.len() + self.block.length() + self.saved.length() + HEAD_BYTES + FOOT_BYTES
+        let fixed = match self.carrier {
+            Carrier::Trailer => HEAD_BYTES + FOOT_BYTES,
+            Carrier::UdpTunnel | Carrier::UdpTransport => carrier::HEAD_BYTES,
+        };
+        self.body.len() + self.block.length() + self.saved.length() + fixed
     }
 
     /// Returns the flags as they travel.
@@ -193,7 +184,16 @@ impl<'a> Trailer<'a> {
         self.flags() & !flag::INCREMENTAL
     }
 
-    /// Writes the trailer.
+    /// Writes the head to a buffer of [`HEAD_BYTES`].
+    pub(crate) fn emit_head(&self, head: &mut [u8]) {
+        head[head::GROUP].copy_from_slice(&self.group.0);
+        head[head::EPOCH].copy_from_slice(&self.epoch.to_be_bytes());
+        head[head::TIMESTAMP].copy_from_slice(&self.timestamp.0.to_be_bytes());
+        head[head::SCHEME] = self.scheme.code();
+        head[head::CARRIAGE] = self.carriage.code();
+    }
+
+    /// Writes the trailer, of the carrier [`Carrier::Trailer`].
     ///
     /// # Panics
     /// If `buffer` is not [`length`](Self::length) bytes long.
@@ -211,11 +211,7 @@ impl<'a> Trailer<'a> {
         body.copy_from_slice(self.body);
         self.block.emit(block);
         self.saved.emit(saved);
-        head[head::GROUP].copy_from_slice(&self.group.0);
-        head[head::EPOCH].copy_from_slice(&self.epoch.to_be_bytes());
-        head[head::TIMESTAMP].copy_from_slice(&self.timestamp.0.to_be_bytes());
-        head[head::SCHEME] = self.scheme.code();
-        head[head::CARRIAGE] = self.carriage.code();
+        self.emit_head(head);
         Foot {
             flags: self.flags(),
             mode: self.block.mode() as u8,
@@ -223,6 +219,59 @@ impl<'a> Trailer<'a> {
             version: VERSION,
         }
         .emit(foot);
+    }
+}
+
+/// A trailer before its body and block section are told apart: what all carriers have alike.
+pub(crate) struct Parts<'a> {
+    pub carrier: Carrier,
+    pub flags: u8,
+    pub mode: Mode,
+    /// [`HEAD_BYTES`] bytes.
+    pub head: &'a [u8],
+}
+
+impl Parts<'_> {
+    /// Parses what is left, all of it body and block section, and judges it.
+    ///
+    /// # Errors
+    /// `unknown-carriage`, `unknown-scheme`, `bad-trailer-length`, `bad-block`, `bad-code`.
+    pub fn parse<'a>(&self, rest: &'a [u8], saved: Saved) -> Result<Trailer<'a>, Reason> {
+        let Self {
+            carrier,
+            flags,
+            mode,
+            head,
+        } = *self;
+        let carriage = Carriage::parse(head[head::CARRIAGE], mode)?;
+        let scheme = Scheme::from_code(head[head::SCHEME]).ok_or(Reason::UnknownScheme)?;
+        let incremental = flags & flag::INCREMENTAL != 0;
+        let signature = scheme.signature_bytes(incremental);
+        let (body, block) = match (carriage, carrier) {
+            (Carriage::Full, Carrier::Trailer) => rest
+                .split_at_checked(signature)
+                .ok_or(Reason::BadTrailerLength)?,
+            (Carriage::Full, _) => {
+                let (block, body) = split_end(rest, signature)?;
+                (body, block)
+            }
+            (Carriage::Coded(tags), _) => coded_parts(rest, signature, tags)?,
+        };
+        let trailer = Trailer {
+            carrier,
+            body,
+            block: Block::parse(mode, block)?,
+            saved,
+            group: GroupTag(array(&head[head::GROUP])),
+            epoch: u32::from_be_bytes(array(&head[head::EPOCH])),
+            timestamp: Timestamp(u64::from_be_bytes(array(&head[head::TIMESTAMP]))),
+            scheme,
+            carriage,
+            nat: flags & flag::NAT != 0,
+            tolerant: flags & flag::TOLERANT != 0,
+            incremental,
+        };
+        trailer.check_code().map(|()| trailer)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Trailers and marks as bytes: each field read, each field written.
 
 use clew_group::Scheme;
-use clew_packet::{Block, Carriage, GroupTag, Mark, Saved, Timestamp, Trailer};
+use clew_packet::{Block, Carriage, Carrier, GroupTag, Mark, Saved, Timestamp, Trailer};
 
 const BODY: [u8; 336] = [0x5a; 336];
 
@@ -19,6 +19,7 @@ const TRAILER_END: [u8; 35] = [
 
 fn trailer() -> Trailer<'static> {
     Trailer {
+        carrier: Carrier::Trailer,
         body: &BODY,
         block: Block::Each,
         saved: Saved {

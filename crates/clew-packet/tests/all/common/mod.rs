@@ -2,6 +2,7 @@
 //!
 //! Keys are made here and nowhere else.
 #![allow(dead_code, reason = "each test program uses its part")]
+pub mod carriers;
 pub mod groups;
 pub mod packets;
 pub mod trailers;

@@ -1,7 +1,7 @@
 //! Packets that end in a trailer made by hand.
 
 use clew_group::Scheme;
-use clew_packet::{Block, Carriage, LinkType, Saved, Trailer};
+use clew_packet::{Block, Carriage, Carrier, LinkType, Saved, Trailer};
 
 use super::{EPOCH, GROUP, NOW, Owned, packets::*};
 
@@ -16,6 +16,7 @@ pub fn packet() -> Vec<u8> {
 /// A well-formed trailer with a body of zeros.
 pub fn trailer() -> Trailer<'static> {
     Trailer {
+        carrier: Carrier::Trailer,
         body: &[0; 336],
         block: Block::Each,
         saved: Saved::default(),

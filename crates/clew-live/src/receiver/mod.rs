@@ -1,0 +1,241 @@
+//! The receiving side: datagrams in, verified packets out, the cheapest checks first.
+//!
+//! A datagram is parsed; under load its cookie is checked; fragments are put together. Then group,
+//! epoch, freshness and duplicates are judged, the peer, and the hashes to known roots. What is left
+//! is a signature, which waits in a fair queue for a verifier. Packets are held until their verdicts,
+//! and leave in the order of their arrival, each flow by itself.
+
+mod arrive;
+mod budget;
+mod cookie;
+mod load;
+mod metrics;
+mod options;
+mod order;
+mod peers;
+mod queue;
+mod standing;
+mod verdict;
+mod work;
+
+pub use load::{Gate, LOAD_WAIT};
+pub use metrics::{Counters, InboundMetrics, Refused};
+pub use options::{InboundOptions, InboundPolicy};
+pub use order::{HELD_BYTES_MAX, HELD_MAX, TURN_WAIT_MAX, VERDICT_WAIT_MAX};
+pub use peers::PeerRule;
+pub use queue::{
+    BATCH_MAX, SIGNATURE_WAIT_MAX, SIGNATURES_MAX, SIGNATURES_OF_SOURCE_MAX, SourcePrefix,
+    VerificationBudget,
+};
+pub use standing::SOURCES_MAX;
+pub use work::{Done, Work};
+
+use crate::buffers::Buffers;
+use crate::clock::{ClockState, ClockWatch};
+use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
+use budget::Rate;
+use clew_packet::fragment::Reassembler;
+use clew_packet::{Affinity, KeySource, Pending, Receiver};
+use clew_wire::Instant;
+use cookie::CookieJar;
+use load::Load;
+use order::{Order, Token};
+use peers::Peers;
+use queue::FairQueue;
+use std::collections::HashMap;
+use std::time::Duration;
+use work::Task;
+
+/// Most cookies that are given in a second: a half each for sources that are known and others.
+pub const REPLIES_PER_SECOND: u32 = 1_000;
+/// Most cookies that wait to be sent.
+pub const REPLIES_MAX: usize = 256;
+/// How soon to ask for work again, if the budget is spent.
+const BUDGET_WAIT: Duration = Duration::from_millis(5);
+
+/// Verifies the packets that come to a host.
+#[derive(Debug)]
+pub struct Inbound<K> {
+    receiver: Receiver<K>,
+    policy: InboundPolicy,
+    peers: Peers,
+    jar: CookieJar,
+    load: Load,
+    reply_rates: [Rate; 2],
+    replies: Vec<Reply>,
+    fragments: Reassembler<()>,
+    queue: FairQueue<Task>,
+    /// Packets that wait for the signature of another one of their block, by the block: each source
+    /// for itself, so that nobody's copy of a packet holds the original up.
+    followers: HashMap<(SourcePrefix, Affinity), Vec<(Pending, Token)>>,
+    order: Order,
+    clock: ClockWatch,
+    buffers: Buffers,
+    metrics: InboundMetrics,
+}
+
+/// What an administrator should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InboundState {
+    /// What datagrams without a cookie get.
+    pub gate: Gate,
+    /// Steps of the wall clock.
+    pub clock: ClockState,
+    /// For how long the signature that came first waits for a verifier.
+    pub wait: Duration,
+}
+
+impl<K: KeySource> Inbound<K> {
+    /// Returns a receiver that accepts what is signed from `start` on. `secret` are 32 random bytes,
+    /// drawn for this receiver.
+    pub fn new(
+        keys: K,
+        options: InboundOptions,
+        peers: Vec<PeerRule>,
+        start: Moment,
+        secret: [u8; 32],
+    ) -> Self {
+        let now = start.instant;
+        Self {
+            receiver: Receiver::new(keys, options.acceptance(start.wall)),
+            policy: options.policy,
+            peers: Peers::new(peers),
+            jar: CookieJar::new(secret, start),
+            load: Load::new(now),
+            reply_rates: [Rate::new(REPLIES_PER_SECOND / 2, now); 2],
+            replies: Vec::new(),
+            fragments: Reassembler::new(),
+            queue: FairQueue::new(options.budget, now),
+            followers: HashMap::new(),
+            order: Order::default(),
+            clock: ClockWatch::new(start),
+            buffers: Buffers::default(),
+            metrics: InboundMetrics::default(),
+        }
+    }
+
+    /// Verifies by these keys from now on: a newer group file. What waits is not lost.
+    pub fn set_keys(&mut self, keys: K) {
+        *self.receiver.keys_mut() = keys;
+    }
+
+    /// Replaces the peers. What waits keeps the place that its peer had.
+    pub fn set_peers(&mut self, peers: Vec<PeerRule>) {
+        self.peers = Peers::new(peers);
+    }
+
+    /// Changes the policy.
+    pub const fn set_policy(&mut self, policy: InboundPolicy) {
+        self.policy = policy;
+    }
+
+    /// Takes the payload of a UDP datagram. Returns the cookie that it holds, if it is one.
+    pub fn receive(
+        &mut self,
+        datagram: &[u8],
+        outer: &Outer,
+        now: Moment,
+    ) -> Option<CookieMessage> {
+        self.metrics.datagrams += 1;
+        self.metrics.datagram_bytes += datagram.len() as u64;
+        self.see_clock(now);
+        if self.policy == InboundPolicy::Off {
+            self.metrics.refused.count(Refused::Off);
+            return None;
+        }
+        self.see_load(now.instant);
+        self.arrive(datagram, outer, now)
+    }
+
+    /// Takes signatures for a verifier. Returns `None` if none waits, or the budget is spent.
+    pub fn take_work(&mut self, now: Moment) -> Option<Work> {
+        let (batch, stale) = self.queue.take(now.instant);
+        for task in stale {
+            self.give_up(task, now.instant);
+        }
+        self.see_load(now.instant);
+        if batch.items.is_empty() {
+            return None;
+        }
+        self.metrics.batches.count(batch.items.len() as u64);
+        let charged = batch.charged();
+        let tasks = batch.items.into_iter().map(|(_, task)| task).collect();
+        Some(Work { tasks, charged })
+    }
+
+    /// Takes verified signatures back. `spent` is the CPU time that they took.
+    pub fn finish(&mut self, done: Done, spent: Duration, now: Moment) {
+        self.metrics.verification_ns += u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        let sources = done.checked.iter().map(|(job, _)| job.source);
+        let sources: Vec<SourcePrefix> = sources.collect();
+        self.queue
+            .charge(&sources, done.charged, spent, now.instant);
+        for (job, checked) in done.checked {
+            self.conclude(job, checked, now.instant);
+        }
+    }
+
+    /// Appends the packets that leave now to `out`. Returns when to ask again, for packets and for
+    /// work.
+    pub fn deliver(&mut self, now: Moment, out: &mut Vec<Delivery>) -> Option<Instant> {
+        self.see_clock(now);
+        self.expire(now);
+        let first = out.len();
+        let next = self.order.deliver(now.instant, out);
+        let bytes = out[first..].iter().map(|d| d.bytes.len() as u64);
+        self.metrics.bytes += bytes.sum::<u64>();
+        self.metrics.packets += (out.len() - first) as u64;
+        let is_waiting = self.queue.count() > 0;
+        let work = is_waiting.then(|| now.instant + BUDGET_WAIT);
+        [next, work].into_iter().flatten().min()
+    }
+
+    /// Moves the cookies that are to be sent to `out`.
+    pub fn replies(&mut self, out: &mut Vec<Reply>) {
+        out.append(&mut self.replies);
+    }
+
+    /// Takes the buffer of a delivered packet back.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.buffers.recycle(buffer);
+    }
+
+    /// Returns what an administrator should know.
+    pub fn state(&self, now: Moment) -> InboundState {
+        InboundState {
+            gate: self.load.gate(),
+            clock: self.clock.state(),
+            wait: self.queue.wait(now.instant),
+        }
+    }
+
+    /// Returns what was counted.
+    pub fn metrics(&self) -> InboundMetrics {
+        let (held, held_bytes) = self.order.size();
+        InboundMetrics {
+            verdicts: self.receiver.counters().clone(),
+            late: self.order.late,
+            waits: self.order.waits,
+            forgotten: self.receiver.evictions(),
+            held,
+            held_bytes,
+            waiting_signatures: self.queue.count(),
+            ..self.metrics.clone()
+        }
+    }
+
+    /// Returns the largest TCP segment over IPv4 towards a peer.
+    fn mss(&self, peer: PeerIndex) -> Option<u16> {
+        self.peers.rule(peer)?.mss
+    }
+
+    fn see_load(&mut self, now: Instant) {
+        let waits = self.queue.wait(now) > LOAD_WAIT;
+        let is_busy = waits || (self.queue.count() > 0 && self.queue.is_spent(now));
+        self.load.see(is_busy, now);
+    }
+
+    fn see_clock(&mut self, now: Moment) {
+        self.clock.see(now);
+    }
+}

@@ -1,0 +1,91 @@
+//! Which sources a group's machines may have.
+
+use crate::packet::PeerIndex;
+use clew_packet::GroupTag;
+use ipnet::IpNet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// What a receiver knows of a peer. Its place in the list is its [`PeerIndex`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerRule {
+    /// The group that signs its packets.
+    pub group: GroupTag,
+    /// The inner sources that it may have. Of two peers the one with the longer prefix has a source.
+    pub prefixes: Vec<IpNet>,
+    /// The largest TCP segment over IPv4 towards it, as [`Outbound::mss`](crate::sender::Outbound::mss)
+    /// says.
+    pub mss: Option<u16>,
+}
+
+/// All peers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Peers {
+    rules: Vec<PeerRule>,
+    by_prefix: BTreeMap<IpNet, Vec<PeerIndex>>,
+    lengths: BTreeSet<u8>,
+}
+
+impl Peers {
+    /// Returns the peers of a list; those after the first 65,536 are left out.
+    pub fn new(rules: Vec<PeerRule>) -> Self {
+        let mut peers = Self::default();
+        for (index, rule) in (0..=u16::MAX).zip(&rules) {
+            for prefix in &rule.prefixes {
+                let prefix = prefix.trunc();
+                peers.lengths.insert(prefix.prefix_len());
+                let same = peers.by_prefix.entry(prefix).or_default();
+                same.push(PeerIndex(index));
+            }
+        }
+        peers.rules = rules;
+        peers
+    }
+
+    /// Returns the peer that has an inner source, if its packets are signed by that group.
+    pub fn find(&self, group: GroupTag, source: IpAddr) -> Option<PeerIndex> {
+        let nets = self.lengths.iter().rev();
+        let nets = nets.filter_map(|length| IpNet::new(source, *length).ok());
+        let mut found = { nets }.filter_map(|net| self.by_prefix.get(&net.trunc()));
+        let is_of_group = |peer: &&PeerIndex| self.rule(**peer).is_some_and(|r| r.group == group);
+        found.next()?.iter().find(is_of_group).copied()
+    }
+
+    /// Returns what is known of a peer.
+    pub fn rule(&self, peer: PeerIndex) -> Option<&PeerRule> {
+        self.rules.get(usize::from(peer.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUP: GroupTag = GroupTag([1; 8]);
+    const OTHER: GroupTag = GroupTag([2; 8]);
+
+    fn rule(group: GroupTag, prefixes: &[&str]) -> PeerRule {
+        PeerRule {
+            group,
+            prefixes: prefixes.iter().map(|p| p.parse().unwrap()).collect(),
+            mss: None,
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_has_the_source() {
+        let peers = Peers::new(vec![
+            rule(GROUP, &["10.0.0.0/8", "2001:db8::/32"]),
+            rule(OTHER, &["10.1.0.0/16"]),
+            rule(GROUP, &["10.1.2.3/32"]),
+        ]);
+        let find = |group, source: &str| peers.find(group, source.parse().unwrap());
+        assert_eq!(find(GROUP, "10.9.9.9"), Some(PeerIndex(0)));
+        assert_eq!(find(GROUP, "2001:db8::9"), Some(PeerIndex(0)));
+        assert_eq!(find(OTHER, "10.1.9.9"), Some(PeerIndex(1)));
+        assert_eq!(find(GROUP, "10.1.9.9"), None, "another group's");
+        assert_eq!(find(GROUP, "10.1.2.3"), Some(PeerIndex(2)));
+        assert_eq!(find(GROUP, "11.0.0.1"), None);
+        assert_eq!(find(OTHER, "10.9.9.9"), None);
+    }
+}

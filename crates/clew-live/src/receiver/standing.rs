@@ -1,0 +1,194 @@
+//! What sources have shown: whether their signatures held, and what those cost.
+
+use crate::receiver::budget::Budget;
+use crate::receiver::queue::SourcePrefix;
+use clew_tree::LruMap;
+use clew_wire::Instant;
+use std::time::Duration;
+
+/// Most sources that are remembered, of each class. The one that was seen last stays longest.
+pub const SOURCES_MAX: usize = 4_096;
+
+/// How long a signature that held makes its source a known one.
+const KNOWN_FOR: Duration = Duration::from_secs(60);
+
+/// Counts are halved when there are so many, so that the past weighs less.
+const JUDGED_MAX: u32 = 64;
+
+/// A known source has at least so many signatures that held for each that did not.
+const GOOD_FOR_BAD: u32 = 4;
+
+/// Whether a source is known as good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    Known = 0,
+    Unknown = 1,
+}
+
+/// All sources.
+#[derive(Debug)]
+pub(crate) struct Standings {
+    /// A flood of new sources pushes nobody out of the known ones.
+    known: LruMap<SourcePrefix, Standing>,
+    unknown: LruMap<SourcePrefix, Standing>,
+    budget: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    good: u32,
+    bad: u32,
+    last_good: Option<Instant>,
+    /// What it has cost in all, in nanoseconds, when it last had something in the queue.
+    cost: u64,
+    budget: Budget,
+}
+
+impl Standings {
+    /// Returns an empty list. `budget` is the time a second for a source that is not known.
+    pub fn new(budget: Duration) -> Self {
+        Self {
+            known: LruMap::new(),
+            unknown: LruMap::new(),
+            budget,
+        }
+    }
+
+    /// Returns the class of a source.
+    pub fn class(&self, source: SourcePrefix, now: Instant) -> Class {
+        match self.known.get(&source) {
+            Some(standing) if standing.is_known(now) => Class::Known,
+            _ => Class::Unknown,
+        }
+    }
+
+    /// Takes note of a signature.
+    pub fn judged(&mut self, source: SourcePrefix, is_good: bool, now: Instant) {
+        let standing = self.standing(source, now);
+        standing.judged(is_good, now);
+        if standing.is_known(now) {
+            let standing = *standing;
+            self.unknown.remove(&source);
+            *self.known.entry(source, || standing) = standing;
+            if self.known.count() > SOURCES_MAX {
+                self.known.pop_oldest();
+            }
+        }
+    }
+
+    /// Returns whether an unknown source has time left.
+    pub fn has_budget(&mut self, source: SourcePrefix, now: Instant) -> bool {
+        self.standing(source, now).budget.has(now)
+    }
+
+    /// Takes time from a source's budget.
+    pub fn charge(&mut self, source: SourcePrefix, spent: Duration, now: Instant) {
+        self.standing(source, now).budget.charge(spent, now);
+    }
+
+    /// Replaces what was charged in advance with what was spent.
+    pub fn correct(
+        &mut self,
+        source: SourcePrefix,
+        charged: Duration,
+        spent: Duration,
+        now: Instant,
+    ) {
+        self.standing(source, now)
+            .budget
+            .correct(charged, spent, now);
+    }
+
+    /// Returns what a source had cost when it last had something in the queue.
+    pub fn cost(&mut self, source: SourcePrefix, now: Instant) -> u64 {
+        self.standing(source, now).cost
+    }
+
+    /// Remembers what a source has cost.
+    pub fn keep_cost(&mut self, source: SourcePrefix, cost: u64) {
+        let known = self.known.get_mut(&source);
+        if let Some(standing) = known.or_else(|| self.unknown.get_mut(&source)) {
+            standing.cost = cost;
+        }
+    }
+
+    fn standing(&mut self, source: SourcePrefix, now: Instant) -> &mut Standing {
+        if self.known.get(&source).is_some() {
+            let budget = self.budget;
+            return self.known.entry(source, || Standing::new(budget, now));
+        }
+        if self.unknown.get(&source).is_none() && self.unknown.count() >= SOURCES_MAX {
+            self.unknown.pop_oldest();
+        }
+        let budget = self.budget;
+        self.unknown.entry(source, || Standing::new(budget, now))
+    }
+}
+
+impl Standing {
+    fn new(budget: Duration, now: Instant) -> Self {
+        Self {
+            good: 0,
+            bad: 0,
+            last_good: None,
+            cost: 0,
+            budget: Budget::new(budget, now),
+        }
+    }
+
+    fn is_known(&self, now: Instant) -> bool {
+        let is_recent = |at| now - at <= KNOWN_FOR;
+        self.last_good.is_some_and(is_recent) && self.good >= self.bad * GOOD_FOR_BAD
+    }
+
+    fn judged(&mut self, is_good: bool, now: Instant) {
+        if self.good + self.bad >= JUDGED_MAX {
+            (self.good, self.bad) = (self.good / 2, self.bad / 2);
+        }
+        if is_good {
+            self.good += 1;
+            self.last_good = Some(now);
+        } else {
+            self.bad += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn source(number: u32) -> SourcePrefix {
+        IpAddr::V4(Ipv4Addr::from_bits(number << 8)).into()
+    }
+
+    #[test]
+    fn a_source_is_known_while_its_signatures_hold() {
+        let mut standings = Standings::new(Duration::from_secs(1));
+        let class = |standings: &Standings, ms| standings.class(source(1), at(ms));
+        assert_eq!(class(&standings, 0), Class::Unknown);
+        standings.judged(source(1), true, at(0));
+        assert_eq!(class(&standings, 60_000), Class::Known);
+        assert_eq!(class(&standings, 60_001), Class::Unknown, "a minute ago");
+        standings.judged(source(1), false, at(1));
+        assert_eq!(class(&standings, 1), Class::Unknown, "one of two is bad");
+        (0..4).for_each(|_| standings.judged(source(1), true, at(2)));
+        assert_eq!(class(&standings, 2), Class::Known);
+    }
+
+    #[test]
+    fn a_flood_of_sources_pushes_no_known_one_out() {
+        let mut standings = Standings::new(Duration::from_secs(1));
+        standings.judged(source(0), true, at(0));
+        for number in 1..=3 * SOURCES_MAX as u32 {
+            standings.judged(source(number), false, at(1));
+        }
+        assert_eq!(standings.class(source(0), at(2)), Class::Known);
+        assert_eq!(standings.unknown.count(), SOURCES_MAX);
+    }
+}

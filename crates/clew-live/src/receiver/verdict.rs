@@ -1,0 +1,130 @@
+//! The second half of a packet's way: from its verdict to its delivery.
+
+use super::order::Token;
+use super::work::{Job, Task};
+use super::{Inbound, Refused};
+use crate::mss;
+use crate::packet::Moment;
+use clew_packet::{Checked, KeySource, Reason, Received, Ticket, Verdict};
+use clew_wire::Instant;
+
+impl<K: KeySource> Inbound<K> {
+    /// Takes a verified signature in, for its packet and for those that wait for it.
+    pub(super) fn conclude(&mut self, job: Job, checked: Checked, now: Instant) {
+        let conclusion = self.receiver.conclude(checked);
+        self.settle(now);
+        self.metrics.signatures += 1;
+        // A duplicate says that the signature held: somebody sent a copy.
+        let held = conclusion.verdict == Verdict::Valid || conclusion.reason == Reason::Duplicate;
+        let says_something = conclusion.reason != Reason::Duplicate;
+        if says_something {
+            self.queue.standings.judged(job.source, held, now);
+        }
+        if held {
+            self.metrics.good_signatures += 1;
+            self.metrics.k.count(job.k.into());
+        }
+        self.decide(job.token, conclusion.verdict, now);
+        let block = job.block.map(|block| (job.source, block));
+        let followers = block.and_then(|block| self.followers.remove(&block));
+        for (pending, token) in followers.unwrap_or_default() {
+            if !held {
+                self.count(conclusion.reason);
+                self.refuse(token, now);
+                continue;
+            }
+            match self.receiver.take_again(pending) {
+                Received::Done(conclusion) => self.decide(token, conclusion.verdict, now),
+                Received::Pending(pending) => self.enqueue(pending, Job { token, ..job }, now),
+                Received::Waiting(_) => self.refuse(token, now),
+            }
+            self.settle(now);
+        }
+    }
+
+    /// A signature is not verified: too many wait, or it waited too long.
+    pub(super) fn give_up(&mut self, task: Task, now: Instant) {
+        let Job {
+            token,
+            source,
+            block,
+            ..
+        } = task.job;
+        let followers = block.and_then(|block| self.followers.remove(&(source, block)));
+        let tokens = followers.unwrap_or_default().into_iter();
+        for token in tokens.map(|(_, token)| token).chain([token]) {
+            self.metrics.refused.count(Refused::Busy);
+            self.refuse(token, now);
+        }
+    }
+
+    /// Decides about packets that waited for others of their blocks.
+    pub(super) fn settle(&mut self, now: Instant) {
+        for (ticket, conclusion) in self.receiver.settled() {
+            if let Some(token) = self.order.of_ticket(ticket) {
+                self.decide(token, conclusion.verdict, now);
+            }
+        }
+    }
+
+    /// Gives up what waited too long for others.
+    pub(super) fn expire(&mut self, now: Moment) {
+        self.receiver.expire(now.wall);
+        self.settle(now.instant);
+        self.fragments.expire(now.instant);
+        for () in self.fragments.missing() {
+            self.count(Reason::MissingFragment);
+        }
+        while let Some((token, ticket)) = self.order.expired(now.instant) {
+            self.drop_held(token, ticket, Refused::NoVerdict, now.instant);
+        }
+    }
+
+    /// Drops a packet without a verdict.
+    pub(super) fn drop_held(
+        &mut self,
+        token: Token,
+        ticket: Option<Ticket>,
+        reason: Refused,
+        now: Instant,
+    ) {
+        match ticket {
+            // It is counted as `too-few-shares`.
+            Some(ticket) => {
+                self.receiver.give_up(ticket);
+            }
+            None => self.metrics.refused.count(reason),
+        }
+        self.refuse(token, now);
+    }
+
+    /// The packet is valid: it leaves when it is its turn.
+    pub(super) fn release(&mut self, token: Token, now: Instant) {
+        let peer = self.order.packet_mut(token).map(|delivery| delivery.peer);
+        let mss = peer.and_then(|peer| self.mss(peer));
+        if let Some((delivery, mss)) = self.order.packet_mut(token).zip(mss) {
+            let mss = mss::of_version(mss, &delivery.bytes);
+            self.metrics.clamped += u64::from(mss::clamp(&mut delivery.bytes, mss));
+        }
+        self.order.valid(token, now);
+    }
+
+    /// Counts a packet's reason.
+    pub(super) fn count(&mut self, reason: Reason) {
+        let looked = self.receiver.look_packet(Err(reason), None);
+        self.receiver.take(looked);
+    }
+
+    fn decide(&mut self, token: Token, verdict: Verdict, now: Instant) {
+        match verdict {
+            Verdict::Valid => self.release(token, now),
+            Verdict::Unsigned | Verdict::Undecided | Verdict::Invalid => self.refuse(token, now),
+        }
+    }
+
+    fn refuse(&mut self, token: Token, now: Instant) {
+        if let Some(buffer) = self.order.refuse(token, now) {
+            self.buffers.recycle(buffer);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What verifiers do, on any thread.
+
+use super::order::Token;
+use super::queue::SourcePrefix;
+use clew_packet::{Affinity, Checked, Pending, Windows};
+use rand_core::CryptoRng;
+use std::time::Duration;
+
+/// A signature that is to be verified.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub pending: Pending,
+    pub job: Job,
+}
+
+/// Whose signature it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    pub token: Token,
+    pub source: SourcePrefix,
+    /// What other packets of its block have, too: they wait for this one.
+    pub block: Option<Affinity>,
+    /// Packets of its block.
+    pub k: u16,
+}
+
+/// Signatures for one verifier. What is not brought back costs no more than its packets.
+#[derive(Debug)]
+pub struct Work {
+    pub(super) tasks: Vec<Task>,
+    /// What each was charged in advance.
+    pub(super) charged: Duration,
+}
+
+/// Signatures that were verified.
+#[derive(Debug)]
+pub struct Done {
+    pub(super) checked: Vec<(Job, Checked)>,
+    pub(super) charged: Duration,
+}
+
+impl Work {
+    /// Verifies the signatures, together as far as that is cheaper. The caller measures the CPU time.
+    pub fn run(self, rng: &mut impl CryptoRng) -> Done {
+        let (jobs, pending): (Vec<Job>, Vec<Pending>) =
+            self.tasks.into_iter().map(|t| (t.job, t.pending)).unzip();
+        let checked = Pending::check_all(pending, Windows::Alone, rng);
+        Done {
+            checked: jobs.into_iter().zip(checked).collect(),
+            charged: self.charged,
+        }
+    }
+
+    /// Returns how many signatures there are.
+    pub const fn count(&self) -> usize {
+        self.tasks.len()
+    }
+}

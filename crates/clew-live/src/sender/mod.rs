@@ -1,0 +1,254 @@
+//! The sending side: clear packets in, signed datagrams out.
+//!
+//! A block is what one read of the host returned of a flow. Packets are pushed, and
+//! [`Outbound::flush`] is called when the read is drained. Small packets of a flow that sent a block
+//! a moment ago wait for each other, because a signature costs the same for one as for many.
+
+mod bursts;
+mod cookies;
+mod flows;
+mod metrics;
+mod options;
+mod seal;
+
+pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
+pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, ECHOES_MAX};
+pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
+pub use metrics::{Counters, OutboundMetrics, Unsent};
+pub use options::{Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy};
+
+use crate::buffers::Buffers;
+use crate::identity::{EpochKey, Identity, Unready};
+use crate::mss;
+use crate::packet::{Burst, Clear, CookieMessage, Moment, PeerIndex};
+use crate::pool::PrecursorSource;
+use clew_packet::{Frame, LinkType, Timestamp, flow};
+use clew_wire::Instant;
+use cookies::Cookies;
+use flows::{FlowId, Flows, Queued};
+use rand_core::CryptoRng;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Most packets that wait to be passed unsigned.
+pub const UNSIGNED_MAX: usize = 1_024;
+
+/// Signs the packets of a host.
+#[derive(Debug)]
+pub struct Outbound {
+    identity: Option<Arc<Identity>>,
+    options: OutboundOptions,
+    peers: BTreeMap<PeerIndex, Peer>,
+    flows: Flows,
+    buffers: Buffers,
+    unsigned: Vec<Clear>,
+    metrics: OutboundMetrics,
+}
+
+/// A peer that packets go to.
+#[derive(Debug)]
+struct Peer {
+    path: Path,
+    cookies: Cookies,
+    /// Packets of a congestion window, if somebody says.
+    congestion_window: Option<u16>,
+}
+
+impl Outbound {
+    /// Returns a sender without peers.
+    pub fn new(identity: Option<Arc<Identity>>, options: OutboundOptions) -> Self {
+        Self {
+            identity,
+            options,
+            peers: BTreeMap::new(),
+            flows: Flows::new(),
+            buffers: Buffers::default(),
+            unsigned: Vec::new(),
+            metrics: OutboundMetrics::default(),
+        }
+    }
+
+    /// Signs with another key from the next block on. Packets that wait are signed with it.
+    pub fn set_identity(&mut self, identity: Option<Arc<Identity>>) {
+        self.identity = identity;
+    }
+
+    /// Changes the options from the next packet on.
+    pub const fn set_options(&mut self, options: OutboundOptions) {
+        self.options = options;
+    }
+
+    /// Says how a peer is reached. Cookies of another address are forgotten.
+    pub fn set_path(&mut self, peer: PeerIndex, path: Path) {
+        match self.peers.get_mut(&peer) {
+            Some(known) => {
+                if known.path.remote != path.remote {
+                    known.cookies = Cookies::default();
+                }
+                known.path = path;
+            }
+            None => {
+                let new = Peer {
+                    path,
+                    cookies: Cookies::default(),
+                    congestion_window: None,
+                };
+                self.peers.insert(peer, new);
+            }
+        }
+    }
+
+    /// Forgets a peer. Packets to it that wait are dropped.
+    pub fn remove_peer(&mut self, peer: PeerIndex) {
+        self.peers.remove(&peer);
+    }
+
+    /// Says how many packets are in flight to a peer: the window of [`WindowSize::Adaptive`].
+    pub fn set_congestion_window(&mut self, peer: PeerIndex, packets: u16) {
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.congestion_window = Some(packets);
+        }
+    }
+
+    /// Returns the largest TCP segment over IPv4 that a peer's path takes with a signature and
+    /// without fragments; over IPv6 it is 20 bytes less. Returns `None` if the peer is unknown.
+    pub fn mss(&self, peer: PeerIndex) -> Option<u16> {
+        let path = self.peers.get(&peer)?.path;
+        Some(path.mss(self.options.cover))
+    }
+
+    /// Takes a packet, which leaves with a later [`flush`](Self::flush).
+    ///
+    /// # Errors
+    /// Why it is dropped. It is counted already.
+    pub fn push(&mut self, mut packet: Clear, now: Moment) -> Result<(), Unsent> {
+        let Some(mss) = self.mss(packet.peer) else {
+            return self.refuse(packet, Unsent::NoPath);
+        };
+        let mss = mss::of_version(mss, &packet.bytes);
+        if mss::clamp(&mut packet.bytes, mss) {
+            self.metrics.clamped += 1;
+        }
+        let frame = Frame::whole(LinkType::RAW, &packet.bytes);
+        let Ok(flow) = flow(&frame) else {
+            return self.pass_or_refuse(packet, Unsent::NotSignable);
+        };
+        if self.flows.bytes() + packet.bytes.len() + PACKET_OVERHEAD > self.options.queue_bytes {
+            return self.refuse(packet, Unsent::QueueFull);
+        }
+        let id = FlowId {
+            peer: packet.peer,
+            flow: flow.key(),
+        };
+        let (bytes, at) = (packet.bytes, now.instant);
+        self.flows.push(id, Queued { bytes, at }, &self.options);
+        Ok(())
+    }
+
+    /// Signs the packets that are due, and appends their datagrams to `out`. Call it when a read is
+    /// drained. Returns when to call it again, if packets wait.
+    pub fn flush(
+        &mut self,
+        now: Moment,
+        precursors: &mut impl PrecursorSource,
+        rng: &mut impl CryptoRng,
+        out: &mut Vec<Burst>,
+    ) -> Option<Instant> {
+        self.flows.is_scarce = precursors.is_low();
+        while let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options) {
+            let packets = self.drop_late(packets, now.instant);
+            if packets.is_empty() {
+                continue;
+            }
+            match self.ready(now.wall) {
+                Ok(key) => self.seal(&key, id, packets, now, (precursors, rng), out),
+                Err(_) => self.pass_or_refuse_all(id.peer, packets, Unsent::NoKey),
+            }
+        }
+        self.flows.next_due()
+    }
+
+    /// Moves the packets that pass as they are to `out`: there are some only with
+    /// [`Unsigned::Prefer`].
+    pub fn take_unsigned(&mut self, out: &mut Vec<Clear>) {
+        out.append(&mut self.unsigned);
+    }
+
+    /// Takes a buffer back that is no longer needed: of a burst, or of a packet.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.buffers.recycle(buffer);
+    }
+
+    /// Takes a cookie that came from an address. Returns whether it is one that was asked for.
+    pub fn cookie(&mut self, from: SocketAddr, message: &CookieMessage, now: Moment) -> bool {
+        let mut peers = self.peers.values_mut();
+        let is_good =
+            peers.any(|peer| peer.path.remote == from && peer.cookies.accept(message, now.instant));
+        match is_good {
+            true => self.metrics.cookies += 1,
+            false => self.metrics.foreign_cookies += 1,
+        }
+        is_good
+    }
+
+    /// Returns the number of the epoch that packets are signed in.
+    ///
+    /// # Errors
+    /// Why the machine does not sign.
+    pub fn state(&self, now: Timestamp) -> Result<u32, Unready> {
+        self.ready(now).map(|key| key.number())
+    }
+
+    /// Returns what was counted.
+    pub fn metrics(&self) -> &OutboundMetrics {
+        &self.metrics
+    }
+
+    /// Returns how many packets wait, and how many bytes they count.
+    pub fn queued(&self) -> (usize, usize) {
+        (self.flows.packets(), self.flows.bytes())
+    }
+
+    fn ready(&self, now: Timestamp) -> Result<Arc<EpochKey>, Unready> {
+        let identity = self.identity.as_ref().ok_or(Unready::NoKey)?;
+        identity.at(now).cloned()
+    }
+
+    /// Drops packets that waited too long.
+    fn drop_late(&mut self, mut packets: Vec<Queued>, now: Instant) -> Vec<Queued> {
+        let is_late = |packet: &Queued| now - packet.at > self.options.queue_time;
+        let late = packets.iter().take_while(|packet| is_late(packet)).count();
+        for packet in packets.drain(..late) {
+            self.metrics.unsent.count(Unsent::TooLate);
+            self.buffers.recycle(packet.bytes);
+        }
+        packets
+    }
+
+    fn pass_or_refuse_all(&mut self, peer: PeerIndex, packets: Vec<Queued>, reason: Unsent) {
+        for Queued { bytes, .. } in packets {
+            // Counted either way.
+            let _ = self.pass_or_refuse(Clear { peer, bytes }, reason);
+        }
+    }
+
+    /// Passes a packet that is not signed, if the policy says so and there is room.
+    fn pass_or_refuse(&mut self, packet: Clear, reason: Unsent) -> Result<(), Unsent> {
+        if self.options.unsigned == Unsigned::Require {
+            return self.refuse(packet, reason);
+        }
+        if self.unsigned.len() >= UNSIGNED_MAX {
+            return self.refuse(packet, Unsent::QueueFull);
+        }
+        self.metrics.unsigned += 1;
+        self.unsigned.push(packet);
+        Ok(())
+    }
+
+    fn refuse(&mut self, packet: Clear, reason: Unsent) -> Result<(), Unsent> {
+        self.metrics.unsent.count(reason);
+        self.buffers.recycle(packet.bytes);
+        Err(reason)
+    }
+}

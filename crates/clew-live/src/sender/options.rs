@@ -1,0 +1,148 @@
+//! What the administrator chooses.
+
+use clew_packet::{CODED_BUDGET, COOKIE_BYTES, Carrier, Policy};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// What one signature covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// One packet.
+    Each,
+    /// A packet and some before it in its flow.
+    Window(WindowSize),
+    /// A block of up to so many packets of a flow.
+    Tree(u16),
+}
+
+/// How many packets a window has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSize {
+    /// So many.
+    Fixed(u16),
+    /// As many as are in flight, by [`Outbound::set_congestion_window`](super::Outbound::set_congestion_window);
+    /// one until somebody says. Clue's senders do that: it is an experiment.
+    Adaptive,
+}
+
+/// What becomes of packets that are not signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsigned {
+    /// They are dropped.
+    Require,
+    /// They pass as they are, outside of the carrier.
+    Prefer,
+}
+
+/// What happens if no precursor is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenEmpty {
+    /// One is computed at once: slow, and nothing is lost.
+    SignOnline,
+    /// The block counts as unsigned.
+    Drop,
+    /// One of so many blocks is signed, with a precursor that is computed at once; the others count
+    /// as unsigned. Under [`Unsigned::Require`] they are dropped: nothing unsigned leaves.
+    Sample(u32),
+}
+
+/// How packets are signed and queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutboundOptions {
+    /// What one signature covers.
+    pub cover: Cover,
+    /// What becomes of packets that are not signed.
+    pub unsigned: Unsigned,
+    /// What happens if no precursor is ready.
+    pub when_empty: WhenEmpty,
+    /// Packets of fewer bytes are small.
+    pub small_bytes: usize,
+    /// How long small packets wait for each other, if their flow sent a block in as long.
+    pub small_wait: Duration,
+    /// Most bytes that wait, each packet with [`PACKET_OVERHEAD`](super::PACKET_OVERHEAD) more.
+    pub queue_bytes: usize,
+    /// How long packets wait at most: an older one is dropped.
+    pub queue_time: Duration,
+}
+
+impl Default for OutboundOptions {
+    fn default() -> Self {
+        Self {
+            cover: Cover::Tree(64),
+            unsigned: Unsigned::Require,
+            when_empty: WhenEmpty::SignOnline,
+            small_bytes: 256,
+            small_wait: Duration::from_millis(1),
+            queue_bytes: 8 << 20,
+            queue_time: Duration::from_millis(100),
+        }
+    }
+}
+
+/// Returns the policy of live packets: the signature of larger blocks is spread over their packets,
+/// and is in the incremental form, so that forged ones cost a verifier no more than a hash.
+pub fn live_policy() -> Policy {
+    Policy {
+        coded: true,
+        incremental: true,
+        ..Policy::default()
+    }
+}
+
+/// How a peer is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Where datagrams go.
+    pub remote: SocketAddr,
+    /// Where they come from, if that is known: `udp-transport` is only for packets between these two.
+    pub local: Option<IpAddr>,
+    /// The longest outer IP datagram in bytes.
+    pub mtu: u16,
+    /// `udp-tunnel` or `udp-transport`.
+    pub carrier: Carrier,
+}
+
+/// Lengths of headers in bytes.
+mod header {
+    pub(super) const IPV4: usize = 20;
+    pub(super) const IPV6: usize = 40;
+    pub(super) const UDP: usize = 8;
+    pub(super) const TCP: usize = 20;
+    /// Shim and head of a datagram.
+    pub(super) const CARRIER: usize = 6 + 26;
+    /// What a trailer has that a datagram's tail has not: head and foot.
+    pub(super) const TRAILER: usize = 22 + 9;
+    /// k and h of a window.
+    pub(super) const WINDOW: usize = 34;
+}
+
+/// Slack for blocks whose packets need more than [`CODED_BUDGET`].
+const CODED_SLACK: usize = 6;
+/// XR in its incremental form, or BBS04 in its plain one.
+const SIGNATURE_BYTES: usize = 336;
+/// Nobody lowers a segment below this (RFC 9293, 3.7.1).
+const MSS_MIN: u16 = 536;
+
+impl Path {
+    /// Returns the longest UDP payload in bytes.
+    pub fn payload_max(&self) -> usize {
+        let ip = match self.remote.ip().to_canonical() {
+            IpAddr::V4(_) => header::IPV4,
+            IpAddr::V6(_) => header::IPV6,
+        };
+        usize::from(self.mtu).saturating_sub(ip + header::UDP)
+    }
+
+    /// Returns the largest TCP segment over IPv4 that needs no fragment with its signature and a
+    /// cookie.
+    pub(super) fn mss(&self, cover: Cover) -> u16 {
+        let tail = match cover {
+            Cover::Each => SIGNATURE_BYTES,
+            Cover::Window(_) => header::WINDOW + SIGNATURE_BYTES,
+            Cover::Tree(_) => CODED_BUDGET + CODED_SLACK - header::TRAILER,
+        };
+        let besides = header::CARRIER + COOKIE_BYTES + tail + header::IPV4 + header::TCP;
+        let room = self.payload_max().saturating_sub(besides);
+        u16::try_from(room).unwrap_or(u16::MAX).max(MSS_MIN)
+    }
+}
