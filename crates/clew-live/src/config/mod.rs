@@ -39,7 +39,7 @@ pub enum InboundMode {
     Monitor,
     /// They are dropped, also while no daemon runs.
     Enforce,
-    /// They pass.
+    /// Those that come beside the carrier pass uncounted. Datagrams of the carrier are dropped.
     Off,
 }
 
@@ -90,7 +90,7 @@ pub enum EmptyPool {
 }
 
 /// How packets are signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signing {
     /// What a signature covers.
     pub cover: CoverMode,
@@ -168,24 +168,33 @@ impl Config {
         self.peers.iter().flat_map(|peer| &peer.prefixes)
     }
 
+    /// Returns whether packets stay away from peers while no daemon runs.
+    pub fn fails_closed(&self) -> bool {
+        self.inbound == InboundMode::Enforce || self.outbound == OutboundMode::Require
+    }
+
     /// Returns whether a second configuration needs the same set-up, so that a running daemon can
     /// take it.
     pub fn has_same_setup(&self, other: &Self) -> bool {
-        let bare = |config: &Self| {
-            let peers = config.peers.iter().map(|peer| Peer {
-                endpoint: None,
-                group: PathBuf::new(),
-                ..peer.clone()
-            });
-            Self {
-                peers: peers.collect(),
-                key: PathBuf::new(),
-                unlock_with: None,
-                signing: self.signing,
-                path_mtu: 0,
-                ..config.clone()
-            }
+        self.setup() == other.setup()
+    }
+
+    /// Returns a text of all that the set-up and a daemon's sockets follow from. Two configurations
+    /// with one text differ only in what a running daemon takes over.
+    pub fn setup(&self) -> String {
+        let peers = self.peers.iter().map(|peer| Peer {
+            endpoint: None,
+            group: PathBuf::new(),
+            ..peer.clone()
+        });
+        let bare = Self {
+            peers: peers.collect(),
+            key: PathBuf::new(),
+            unlock_with: None,
+            signing: Signing::default(),
+            path_mtu: 0,
+            ..self.clone()
         };
-        bare(self) == bare(other)
+        format!("{bare:?}")
     }
 }

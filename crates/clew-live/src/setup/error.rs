@@ -33,8 +33,8 @@ pub enum SetupError {
         /// The process that holds its lock.
         process: i32,
     },
-    /// A set-up of this name was not undone.
-    #[error("{0} is set up already, and no daemon runs")]
+    /// Another set-up of this name was not undone.
+    #[error("{0} is set up already, otherwise, and no daemon runs")]
     Left(String),
     /// Something of this name is there, and is not ours.
     #[error("{what} exists already: choose another `{key}` in the configuration")]

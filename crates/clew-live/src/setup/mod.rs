@@ -7,12 +7,13 @@ mod error;
 mod facts;
 mod place;
 mod plan;
+pub mod privileges;
 mod programs;
 mod ruleset;
 
 pub use error::SetupError;
 pub use facts::{Facts, Route, account};
-pub use place::{Lock, Place};
+pub use place::{Kept, Lock, Made, Place};
 pub use plan::plan;
 pub use programs::Programs;
 pub use ruleset::{COUNTER_IN, COUNTER_OUT};

@@ -1,9 +1,11 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
-use super::{Action, Plan, SetupError, Step, programs};
+use super::{Action, Plan, SetupError, Step, programs, ruleset};
+use crate::config::Config;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::unistd::{Gid, Uid, chown};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -18,6 +20,37 @@ const RUN: &str = "/run/clew";
 pub struct Place {
     name: String,
     folder: PathBuf,
+}
+
+/// A place that is locked.
+#[derive(Debug)]
+pub struct Made {
+    /// Held by whoever supervises.
+    pub lock: Lock,
+    /// What an earlier set-up left, which nobody undid.
+    pub left: Option<Kept>,
+}
+
+/// What a later command has to know of a set-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Whether packets stay away while no daemon runs.
+    pub fails_closed: bool,
+    /// What was set up, by [`Config::setup`].
+    pub setup: String,
+    /// The table of nftables.
+    pub table: String,
+}
+
+impl Kept {
+    /// Returns what is kept of a configuration.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            fails_closed: config.fails_closed(),
+            setup: config.setup(),
+            table: ruleset::table(config),
+        }
+    }
 }
 
 /// Held while a process runs.
@@ -81,22 +114,43 @@ impl Place {
     /// Makes the place, with its folder for the user, and locks it for the process that supervises.
     ///
     /// # Errors
-    /// The name is taken by another process, or by a set-up that was not undone.
-    pub fn make(&self, user: Uid, group: Gid) -> Result<Lock, SetupError> {
+    /// The name is taken by another process.
+    pub fn make(&self, user: Uid, group: Gid) -> Result<Made, SetupError> {
         let daemon = self.folder.join("daemon");
         self.make_folder(&self.folder, 0o755)?;
         let lock = self.lock(&self.supervisor_lock())?;
         drop(self.lock_daemon()?);
-        if self.is_set_up() {
-            return Err(SetupError::Left(self.name.clone()));
-        }
         self.make_folder(&daemon, 0o700)?;
         // The user can lock the file, and not put another into its place.
         for path in [daemon, self.daemon_lock()] {
             let owned = chown(&path, Some(user), Some(group));
             self.failed(&path, owned.map_err(io::Error::from))?;
         }
-        Ok(lock)
+        let left = self.is_set_up().then(|| self.kept());
+        // A set-up that did not get as far as its description is like no other.
+        let left = left.map(|kept| kept.unwrap_or_default());
+        Ok(Made { lock, left })
+    }
+
+    /// Returns what was kept of the set-up. `None` if there is none.
+    pub fn kept(&self) -> Option<Kept> {
+        let text = fs::read_to_string(self.kept_file()).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Keeps what a later command has to know.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn keep(&self, kept: &Kept) -> Result<(), SetupError> {
+        let path = self.kept_file();
+        let text = serde_json::to_string(kept).map_err(io::Error::from);
+        let written = text.and_then(|text| fs::write(&path, text));
+        self.failed(&path, written)
+    }
+
+    fn kept_file(&self) -> PathBuf {
+        self.folder.join("kept")
     }
 
     fn make_folder(&self, path: &Path, mode: u32) -> Result<(), SetupError> {

@@ -29,7 +29,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    fn make(&self) -> Result<Lock, SetupError> {
+    fn make(&self) -> Result<Made, SetupError> {
         self.place.make(getuid(), getgid())
     }
 
@@ -149,13 +149,20 @@ fn a_second_daemon_of_the_name_is_refused_with_the_process_of_the_first() {
 }
 
 #[test]
-fn a_set_up_that_was_left_is_named() {
+fn a_set_up_that_was_left_is_told_with_what_it_was() {
     let scene = scene();
-    let lock = scene.make().unwrap();
+    let made = scene.make().unwrap();
+    assert_eq!(made.left, None);
     scene.place.carry_out(&[]).unwrap();
-    drop(lock);
-    let refused = scene.make().unwrap_err().to_string();
-    assert_eq!(refused, "lan is set up already, and no daemon runs");
+    drop(made);
+    assert_eq!(scene.make().unwrap().left, Some(Kept::default()), "nothing is known of it");
+    let kept = Kept {
+        fails_closed: true,
+        setup: "that".into(),
+        table: "clew_lan".into(),
+    };
+    scene.place.keep(&kept).unwrap();
+    assert_eq!(scene.make().unwrap().left, Some(kept));
     scene.place.undo().unwrap();
-    scene.make().unwrap();
+    assert_eq!(scene.make().unwrap().left, None);
 }
