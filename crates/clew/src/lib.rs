@@ -72,7 +72,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return show_usage(&usage),
     };
-    let _ = ctrlc::set_handler(interrupt);
+    // A daemon reads its signals itself, before any thread starts.
+    if !matches!(cli.command, cli::Command::Up(_)) {
+        let _ = ctrlc::set_handler(interrupt);
+    }
     log::begin();
     let done = clock::check().and_then(|()| commands::run(cli, &matches));
     log::end();

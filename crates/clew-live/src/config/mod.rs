@@ -9,6 +9,7 @@ mod file;
 
 pub use error::{ConfigError, Rule};
 pub use exclude::{Exclude, Protocol};
+pub use file::is_name;
 
 use ipnet::IpNet;
 use serde::Deserialize;

@@ -15,7 +15,7 @@ pub use error::SetupError;
 pub use facts::{Facts, Route, account};
 pub use place::{Kept, Lock, Made, Place};
 pub use plan::plan;
-pub use programs::Programs;
+pub use programs::{Programs, counter};
 pub use ruleset::{COUNTER_IN, COUNTER_OUT};
 
 use serde::{Deserialize, Serialize};

@@ -95,6 +95,15 @@ pub(super) fn feed(
     })
 }
 
+/// Reads a counter of a table of nftables. Returns `None` if it is not there, or the caller may not.
+pub fn counter(programs: &Programs, table: &str, name: &str) -> Option<u64> {
+    let nft = programs.nft.as_ref()?;
+    let text = ask(nft, &["-j", "list", "counter", "inet", table, name]).ok()?;
+    let value: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let objects = value["nftables"].as_array()?;
+    objects.iter().find_map(|object| object["counter"]["packets"].as_u64())
+}
+
 /// Does an action.
 pub(super) fn act(action: &Action) -> Result<(), SetupError> {
     match action {

@@ -1,13 +1,16 @@
 //! What running commands count, and the endpoint that shows it.
 //!
-//! [`relay`] and [`tunnel`] have the counters of `clew flow relay` and of servers of tunnels, [`http`] the
+//! [`relay`], [`tunnel`] and [`live`] have the counters of `clew flow relay`, of servers of tunnels and of
+//! `clew up`, [`http`] the
 //! endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz` for supervisors.
 
 pub mod http;
+pub mod live;
 pub mod relay;
 pub mod tunnel;
 
 pub use http::{Endpoint, Heartbeat};
+pub use live::LiveMetrics;
 pub use relay::RelayMetrics;
 pub use tunnel::TunnelMetrics;
 
