@@ -190,7 +190,9 @@ impl One {
         let Err(error) = self.send_one(to, from, ecn, piece, segment) else {
             return Ok(count);
         };
-        let is_of_segments = matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EIO));
+        // Too long in one call, it has no path MTU in the socket's errors; alone it has.
+        let codes = [libc::EINVAL, libc::EIO, libc::EMSGSIZE];
+        let is_of_segments = error.raw_os_error().is_some_and(|code| codes.contains(&code));
         if count == 1 || !is_of_segments {
             return Err((0, refusal(&error)));
         }

@@ -130,7 +130,9 @@ impl Peers {
 
     /// Takes what the network said of a path. Returns whether some peer's changed.
     pub fn lower(&mut self, to: SocketAddr, mtu: u32, now: Instant) -> bool {
-        let reached = |reach: &&mut Reach| reach.remote == Some(to);
+        // Of a socket without a fixed peer the host itself tells only the address.
+        let is_to = |at: SocketAddr| at == to || to.port() == 0 && at.ip() == to.ip();
+        let reached = |reach: &&mut Reach| reach.remote.is_some_and(is_to);
         let lower = |any, reach: &mut Reach| reach.path.lower(mtu, now) | any;
         self.reaches.iter_mut().filter(reached).fold(false, lower)
     }
@@ -248,6 +250,8 @@ mod tests {
     fn a_path_is_lowered_by_its_end_point_only() {
         let mut peers = Peers::new(&config(TWO));
         assert!(!peers.lower("10.0.0.9:4909".parse().unwrap(), 1400, at(1)));
+        assert!(!peers.lower("10.0.0.2:4910".parse().unwrap(), 1400, at(1)));
+        assert!(peers.lower("10.0.0.2:0".parse().unwrap(), 1450, at(1)), "the host's own");
         assert!(peers.lower("10.0.0.2:4909".parse().unwrap(), 1400, at(1)));
         let (_, path) = peers.paths(at(2)).next().unwrap();
         assert_eq!(path.mtu, 1400);

@@ -111,6 +111,15 @@ impl Place {
         self.undo_file().exists()
     }
 
+    /// Refuses a second daemon of this name.
+    ///
+    /// # Errors
+    /// One runs.
+    pub fn refuse_second(&self) -> Result<(), SetupError> {
+        self.refuse_running(&self.supervisor_lock())?;
+        self.refuse_running(&self.daemon_lock())
+    }
+
     /// Makes the place, with its folder for the user, and locks it for the process that supervises.
     ///
     /// # Errors

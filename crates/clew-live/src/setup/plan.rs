@@ -18,8 +18,8 @@ const NEVER: [&str; 6] = [
     "ff00::/8",
 ];
 
-/// The ports of DHCP, in both versions.
-const DHCP: [u16; 4] = [67, 68, 546, 547];
+/// The ports of DHCP for IPv4, and for IPv6.
+const DHCP: [[u16; 2]; 2] = [[67, 68], [546, 547]];
 const NTP: u16 = 123;
 
 /// Makes the plan.
@@ -161,7 +161,8 @@ impl Maker<'_> {
             selectors(&exclude, family)
         };
         let ntp = Some(NTP).filter(|_| !self.config.sign_ntp);
-        let mut all: Vec<String> = DHCP.into_iter().chain(ntp).flat_map(udp).collect();
+        let dhcp = DHCP[usize::from(family == "-6")];
+        let mut all: Vec<String> = dhcp.into_iter().chain(ntp).flat_map(udp).collect();
         let excluded = self.config.exclude.iter();
         all.extend(excluded.flat_map(|rule| selectors(rule, family)));
         // A rule that is there already is an error.

@@ -31,17 +31,21 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         return tell(&config, &checked);
     }
     let place = Place::of(&config.name);
-    let made = place.make(checked.user.uid, checked.user.gid)?;
-    let is_there = is_there(&config, &made)?;
-    let whole = match is_there {
+    place.refuse_second()?;
+    // What is in the way is noticed before the first file is written.
+    let plan = match place.is_set_up() {
         true => None,
         false => Some(planned(&config)?),
     };
+    let made = place.make(checked.user.uid, checked.user.gid)?;
+    if !is_there(&config, &made)? && plan.is_none() {
+        return Err(SetupError::Left(config.name.clone()).into());
+    }
     let up = supervise::Supervised {
         path,
         config: &config,
         place: &place,
-        plan: whole,
+        plan,
         confirm: arguments.confirm,
     };
     match arguments.setup_only {
