@@ -2,6 +2,7 @@
 //! targets of `cargo fuzz` call them, and so does `crates/clew/tests/fuzz.rs`, on stable.
 
 pub mod capture;
+pub mod carriers;
 pub mod dkg;
 pub mod evidence;
 pub mod files;
@@ -16,7 +17,8 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 34] = [
+pub const TARGETS: [Target; 35] = [
+    ("carriers", carriers::carriers),
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
     ("dkg", dkg::dkg),

@@ -1,14 +1,16 @@
 //! Verifying frames: one verdict and one reason for each, in the order of their arrival.
 
+mod fragments;
 mod queue;
 
 use crate::{AsFrame, Randomness, TimeSource};
 use clew_packet::{
-    Acceptance, Checked, Conclusion, Counters, GroupTag, KeySource, Looked, Pending, Reason,
+    Acceptance, Checked, Conclusion, Counters, Frame, GroupTag, KeySource, Looked, Pending, Reason,
     Received, Receiver, Timestamp, Verdict, Windows,
 };
+use fragments::Fragments;
 pub use queue::{HELD_BYTES_MAX, HELD_MAX};
-use queue::{Queue, Stage};
+use queue::{Part, Queue, Stage};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -101,6 +103,7 @@ pub struct Verifier<K, T> {
     receiver: Receiver<K>,
     rules: Rules,
     queue: Queue<T>,
+    fragments: Fragments,
     totals: Totals,
 }
 
@@ -111,6 +114,7 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
             receiver: Receiver::new(keys, rules.acceptance),
             rules,
             queue: Queue::new(),
+            fragments: Fragments::new(),
             totals: Totals::new(),
         }
     }
@@ -124,14 +128,7 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         randomness: &impl Randomness,
     ) -> Vec<Judged<T>> {
         let time = self.rules.time;
-        let timed = |item| {
-            let (frame, own) = T::as_frame(item)?;
-            let time = match time {
-                TimeSource::Frame => own,
-                TimeSource::Now => Some(now),
-            };
-            Some((frame, time))
-        };
+        let timed = |item| timed::<T>(item, time, now);
         let receiver = &self.receiver;
         let look = |item| timed(item).map(|(frame, time)| receiver.look(&frame, time));
         let looked: Vec<Option<Looked>> = batch.par_iter().map(look).collect();
@@ -139,25 +136,32 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
             TimeSource::Frame => batch.iter().rev().find_map(|item| timed(item)?.1),
             TimeSource::Now => Some(now),
         };
-        let stages = self.conclude(looked, randomness);
+        let seen = self.reassemble(&batch, looked, now);
+        let stages = self.conclude(seen, randomness);
         self.queue.push(batch.into_iter().zip(stages));
         if let Some(last) = last {
             self.receiver.expire(last);
+            self.fragments.expire(last);
         }
         self.queue.settle(&mut self.receiver);
+        self.tell_missing();
         self.pop(false)
     }
 
     /// Gives up what waits for frames to come, and returns all items that are left, in order.
     pub fn finish(&mut self) -> Vec<Judged<T>> {
+        self.fragments.finish();
+        self.tell_missing();
         self.pop(true)
     }
 
     /// Returns what was concluded of all items that were returned. `reasons` and `forgotten` have
     /// those too that are held back.
     pub fn totals(&self) -> Totals {
+        let mut reasons = self.receiver.counters().clone();
+        reasons += self.queue.reasons();
         Totals {
-            reasons: self.receiver.counters().clone(),
+            reasons,
             forgotten: self.receiver.evictions(),
             ..self.totals.clone()
         }
@@ -184,14 +188,53 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         judged
     }
 
-    /// Says what is known of each item, in order.
-    fn conclude(
+    /// Puts fragments together, in order. A packet is looked at with the one that makes it whole.
+    fn reassemble(
         &mut self,
+        batch: &[T],
         looked: Vec<Option<Looked>>,
-        randomness: &impl Randomness,
-    ) -> Vec<Stage> {
-        let (mut pending, mut stages) = (Vec::new(), Vec::with_capacity(looked.len()));
-        for (place, looked) in looked.into_iter().enumerate() {
+        now: Timestamp,
+    ) -> Vec<Seen> {
+        let first = self.queue.next();
+        let items = (first..).zip(batch).zip(looked);
+        let seen = items.map(|((number, item), looked)| {
+            let fragment = looked.as_ref().is_some_and(Looked::is_fragment);
+            match timed(item, self.rules.time, now).filter(|_| fragment) {
+                None => Seen::Looked(looked),
+                Some((frame, time)) => {
+                    let receiver = &self.receiver;
+                    let taken = self.fragments.take(receiver, number, &frame, time);
+                    taken.map_or(Seen::Fragment, |whole| Seen::Looked(Some(whole)))
+                }
+            }
+        });
+        let seen = seen.collect();
+        for (number, part) in self.fragments.told() {
+            self.queue.tell(number, part);
+            if let Part::Of(whole) = part {
+                self.queue.made_whole(whole);
+            }
+        }
+        seen
+    }
+
+    fn tell_missing(&mut self) {
+        for (number, part) in self.fragments.told() {
+            self.queue.tell(number, part);
+        }
+    }
+
+    /// Says what is known of each item, in order.
+    fn conclude(&mut self, seen: Vec<Seen>, randomness: &impl Randomness) -> Vec<Stage> {
+        let (mut pending, mut stages) = (Vec::new(), Vec::with_capacity(seen.len()));
+        for (place, seen) in seen.into_iter().enumerate() {
+            let looked = match seen {
+                Seen::Looked(looked) => looked,
+                Seen::Fragment => {
+                    stages.push((place, Stage::Fragment));
+                    continue;
+                }
+            };
             match looked.map(|looked| self.receiver.take(looked)) {
                 Some(Received::Done(conclusion)) => stages.push((place, Stage::Done(conclusion))),
                 Some(Received::Waiting(ticket)) => stages.push((place, Stage::Waiting(ticket))),
@@ -208,6 +251,28 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         stages.sort_by_key(|(place, _)| *place);
         stages.into_iter().map(|(_, stage)| stage).collect()
     }
+}
+
+/// An item before its signature is checked.
+enum Seen {
+    /// The frame was looked at, if there is one.
+    Looked(Option<Looked>),
+    /// The verdict comes with others.
+    Fragment,
+}
+
+/// The frame of an item with the time that counts.
+fn timed<T: AsFrame>(
+    item: &T,
+    source: TimeSource,
+    now: Timestamp,
+) -> Option<(Frame<'_>, Option<Timestamp>)> {
+    let (frame, own) = item.as_frame()?;
+    let time = match source {
+        TimeSource::Frame => own,
+        TimeSource::Now => Some(now),
+    };
+    Some((frame, time))
 }
 
 /// Checks packets on all cores. The more signatures are verified together, the less each one costs:

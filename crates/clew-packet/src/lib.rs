@@ -93,6 +93,7 @@ pub use net::ip::EXTENSION_HEADERS_MAX;
 pub use net::link::{LinkType, VLAN_TAGS_MAX};
 pub use net::udp::Udp;
 pub use reason::{Counters, Reason, SignOutcome, Verdict};
+pub use receiver::live::Screened;
 pub use receiver::pending::{Affinity, Checked, Pending, Windows};
 pub use receiver::replay::Replay;
 pub use receiver::waiting::{Ticket, WAITING_MAX};
@@ -100,8 +101,9 @@ pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver
 pub use restorer::{Restored, Restorer};
 pub use sender::window::{Window, window_hash};
 pub use sender::{Candidate, Policy, Sender, UnsignableBlock};
+pub use signed::in_udp::write_whole;
 pub use signed::trailed::{Stripped, mark, strip};
-pub use signed::{SignedPacket, Summary, read, read_whole};
+pub use signed::{SignedPacket, Summary, read, read_fragment, read_whole};
 pub use time::{SECOND_NS, Timestamp};
 pub use wire::block::{Block, Mode, WINDOW_MAX};
 pub use wire::carriage::{CODED_BUDGET, CODED_MAX, CODED_MIN, Carriage, Coded};

@@ -33,6 +33,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use targets::TARGETS;
 
 #[test]
+fn carriers() {
+    run("carriers", 10_000);
+}
+
+#[test]
 fn coded_packets() {
     run("coded_packets", 3_000);
 }

@@ -76,11 +76,7 @@ def digest_of(group, packet, found):
 def covered(M, request, packets):
     """The numbers of the packets that the signature covers, and of the one that was asked about (or None)."""
     numbers, asked_for = [], None
-    for number, (data, wire, link_type, _) in enumerate(packets, 1):
-        try:
-            packet, found = receiver.read(data, wire, link_type)
-        except Refused:
-            continue
+    for number, packet, found in receiver.wholes(packets):
         if message(packet, found) == M:
             numbers.append(number)
             if asked_for is None and asked(packet, found) == request.asked:

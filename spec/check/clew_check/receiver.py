@@ -2,26 +2,55 @@
 
 from dataclasses import dataclass, replace
 
-from . import datagram, need, Refused, trailer
+from . import carriers, datagram, need, Refused, trailer
 from .group_file import SCHEMES
 
 SECOND = 10**9
 UNSIGNED = "link-type not-ip bad-version zero-length jumbo bad-length fragment extension-headers routing-header too-big"
-UNSIGNED = tuple(UNSIGNED.split()) + ("no-trailer",)
+UNSIGNED = tuple(UNSIGNED.split()) + ("no-trailer", "cookie")
 
 
 def verdict_of(reason):
     """Section 7, for captures."""
     if reason in ("ok", "reordered", "duplicate"):
         return "valid"
-    undecided = ("truncated", "too-few-shares")
+    undecided = ("truncated", "missing-fragment", "too-few-shares")
     return "unsigned" if reason in UNSIGNED else "undecided" if reason in undecided else "invalid"
 
 
 def read(data, wire, link_type):
-    """Steps 1 to 3: the datagram and its trailer."""
+    """Steps 1 to 3: the packet that was signed and its trailer, or what another carrier has for it."""
     packet = datagram.read(datagram.Frame(data, wire), link_type)
-    return packet, trailer.read(packet)
+    payload = carriers.payload_of(packet)
+    return carriers.read(packet, payload) if payload else (packet, trailer.read(packet))
+
+
+def fragment_of(data, wire, link_type):
+    """The outer datagram and what follows the shim, if the frame has a fragment; else None."""
+    try:
+        packet = datagram.read(datagram.Frame(data, wire), link_type)
+        payload = carriers.payload_of(packet)
+        kind, rest = carriers.parse(payload) if payload else (None, None)
+    except Refused:
+        return None
+    return (packet, rest) if kind == carriers.FRAGMENT else None
+
+
+def wholes(packets):
+    """(number, packet, trailer) of each frame that has one, or makes one whole: that has the number of its first."""
+    fragments, first = carriers.Fragments(Said), {}
+    for number, (data, wire, link_type, time) in enumerate(packets, 1):
+        try:
+            found = fragment_of(data, wire, link_type)
+            if not found:
+                yield number, *read(data, wire, link_type)
+                continue
+            said, _, whole = fragments.take(found[1], time)
+            first.setdefault(id(said), (number, said))
+            if whole:
+                yield first[id(said)][0], *carriers.read(found[0], whole)
+        except Refused:
+            continue
 
 
 def check_signature(group, packet, found, epoch, plain=False):
@@ -50,11 +79,7 @@ def in_full(packets):
     """Datagrams with their trailers; of a block in coded carriage, the packet whose share restores the signature, with
     that for its body. Nothing is verified."""
     bins = {}
-    for data, wire, link_type, _ in packets:
-        try:
-            packet, found = read(data, wire, link_type)
-        except Refused:
-            continue
+    for _, packet, found in wholes(packets):
         if found.carriage == trailer.FULL:
             yield packet, found
             continue
@@ -103,6 +128,7 @@ class Receiver:
 
     def __post_init__(self):
         self.accepted, self.verified, self.latest = set(), {}, {}
+        self.fragments = carriers.Fragments(lambda: Said(reason="missing-fragment"))
         # Of coded carriage: the body that was verified, by M; shares by (M, S); who waits, by M; bins that were refused.
         self.bodies, self.bins, self.waiting, self.refused = {}, {}, {}, set()
 
@@ -112,10 +138,27 @@ class Receiver:
         return said.verdict, said.reason
 
     def take(self, data, wire, link_type, time):
-        """What is said of the packet, now or later."""
+        """What is said of the packet, now or later; of fragments it is one for all."""
         said = Said()
         try:
-            packet, found = read(data, wire, link_type)
+            fragment = fragment_of(data, wire, link_type)
+            if not fragment:
+                return self._take(said, *read(data, wire, link_type), time)
+            outer, rest = fragment
+            shared, again, whole = self.fragments.take(rest, time)
+            need(not (again and self._is_live), "duplicate")
+            if whole:
+                said, said.reason = shared, "too-few-shares"  # until it is judged
+                self._take(said, *carriers.read(outer, whole), time)
+            return shared
+        except Refused as refused:
+            if refused.rule == "public-key":  # it is the group file that is bad, not the packet
+                raise
+            said.settle(refused.rule, self._is_live)
+        return said
+
+    def _take(self, said, packet, found, time):
+        try:
             self._admit(found, time)
             M = trailer.message(packet, found)
             if found.carriage == trailer.FULL:

@@ -35,6 +35,7 @@ class Trailer:
     mode: int
     marks: int
     carriage: int = FULL
+    carrier: int = CARRIER
 
     @property
     def incremental(self):
@@ -136,9 +137,7 @@ def read_trailer(datagram, upper):
         body = read_coded(at, size, TAGS[carried] * block[21])
     at.end()
     check_block(block, mode)
-    if carried != FULL:
-        k, count = int.from_bytes(body[:2], "big"), read_tree(block)[0].count
-        need(count in CODED and carriage.needed(25, count) <= k <= count, "bad-code")
+    check_code(block, body, carried)
     saved = read_saved(flags, trailer[length - end : -31])
     check_saved(datagram, original, flags)
     return Trailer(original, body, block, saved, group, epoch, timestamp, scheme, flags, mode, 0, carried)
@@ -184,6 +183,13 @@ def check_block(data, mode):
         need(depth == len(tree.sides(index, block.count)), "bad-block", "depth")
 
 
+def check_code(block, body, carried):
+    """3.3: `bad-code`"""
+    if carried != FULL:
+        k, count = int.from_bytes(body[:2], "big"), read_tree(block)[0].count
+        need(count in CODED and carriage.needed(25, count) <= k <= count, "bad-code")
+
+
 # Section 4 -----------------------------------------------------------------------------------------------------------
 
 
@@ -193,7 +199,7 @@ def message(datagram, trailer):
     if trailer.mode == TREE:  # of the block
         flags, block, saved, fields = 0, tree_block(datagram, trailer), b"", b""
     return b"".join(
-        [b"clew-packet-v1\0\0", bytes([PACKET, CARRIER, trailer.mode, trailer.scheme, flags]), trailer.group]
+        [b"clew-packet-v1\0\0", bytes([PACKET, trailer.carrier, trailer.mode, trailer.scheme, flags]), trailer.group]
         + [trailer.epoch.to_bytes(4, "big"), trailer.timestamp.to_bytes(8, "big")]
         + [len(block).to_bytes(2, "big"), block]
         + counted(saved, fields)

@@ -3,7 +3,7 @@
 from collections import Counter
 from functools import cache
 
-from . import group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
+from . import carriers, datagram, group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
 from .cases import equal, read
 from .curve import encode, encode_scalar
 
@@ -43,6 +43,41 @@ def packet_trailer(case):
     verdict, reason = judge.judge(frame, wire, link_type, time)
     equal(verdict, case.one("verdict"), f"verdict, {reason},")
     need(reason == "ok", reason)
+
+
+def carriers_(case):
+    judge = receiver.Receiver(group_of(case), case.one("receiver-start"))
+    link_type, time, fragments, said = case.one("link-type"), case.one("time"), carriers.Fragments(receiver.Said), None
+    frame, wire, earlier = case.one("frame"), case.one("wire-length"), case.get("earlier-frame", [])
+    times = case.get("earlier-time", [time.to_bytes(8, "big")] * len(earlier))
+    times = [int.from_bytes(one, "big") for one in times]
+    for data, at in zip(earlier, times):
+        judge.take(data, len(data), link_type, at)
+    said = judge.take(frame, wire, link_type, time)
+    equal(said.verdict, case.one("verdict"), f"verdict, {said.reason},")
+    need(said.reason == "ok", said.reason)
+    if "message" not in case:
+        return
+    outer, whole = datagram.read(datagram.Frame(frame, wire), link_type), None
+    for data in [*earlier, frame]:
+        found = receiver.fragment_of(data, len(data), link_type)
+        try:
+            whole = fragments.take(found[1], time)[2] if found else None
+        except Refused:
+            pass
+    packet, found = carriers.read(outer, whole or carriers.payload_of(outer))
+    equal(trailer.message(packet, found), case.one("message"), "message")
+    equal(carriers.delivered(packet), case.one("packet"), "packet")
+    if "datagram" in case:
+        equal(carriers.payload_of(outer), case.one("datagram"), "datagram")
+        name = {2: "udp-tunnel", 3: "udp-transport"}[found.carrier]
+        equal(name, case.one("carrier"), "carrier")
+    if "full" in case:
+        full, alone = receiver.read(case.one("full"), len(case.one("full")), link_type)
+        equal(trailer.message(full, alone), case.one("message"), "message of the full form")
+        equal(alone.carriage, trailer.FULL, "carriage of the full form")
+        alone = receiver.Receiver(group_of(case)).judge(case.one("full"), len(case.one("full")), link_type, time)
+        equal(alone, ("valid", "ok"), "the full form alone")
 
 
 def group_file_(case):
@@ -120,7 +155,7 @@ def opening_key_(case):
 
 
 FORMATS = {
-    "group-signature": group_signature, "packet-trailer": packet_trailer, "group-file": group_file_, "opening": opening_,
+    "group-signature": group_signature, "packet-trailer": packet_trailer, "carriers": carriers_, "group-file": group_file_, "opening": opening_,
     "key-file": key_file_, "flow-carriage": flow_carriage, "effs": effs,
     "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
 }  # fmt: skip

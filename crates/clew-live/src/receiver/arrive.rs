@@ -1,8 +1,7 @@
 //! The first half of a datagram's way: everything up to its signature.
 
-use super::cookie::COOKIE_BYTES;
-use super::load::Gate;
-use super::order::{Arrived, Line, Token};
+use super::gate::Gate;
+use super::order::{Arrived, FlowKey, Token};
 use super::queue::SourcePrefix;
 use super::standing::Class;
 use super::work::{Job, Task};
@@ -12,10 +11,17 @@ use crate::packet::{CookieMessage, Delivery, Moment, Outer, Reply};
 use clew_packet::datagram::{self, COOKIE_DATAGRAM_BYTES, Rest};
 use clew_packet::fragment::{Fragment, Taken};
 use clew_packet::{
-    Block, Carrier, KeySource, OuterAddresses, Pending, Reason, Received, SignedPacket, Ticket,
-    Verdict,
+    Block, Carrier, Checked, KeySource, OuterAddresses, Pending, Reason, Received, Screened,
+    SignedPacket, Ticket, Verdict,
 };
 use clew_wire::Instant;
+
+/// Where a datagram comes from.
+pub(super) struct Origin<'a> {
+    outer: &'a Outer,
+    /// It showed a good cookie. Nobody looks while the gate is open.
+    has_cookie: bool,
+}
 
 impl<K: KeySource> Inbound<K> {
     /// Takes a datagram in.
@@ -37,32 +43,30 @@ impl<K: KeySource> Inbound<K> {
             let (echo, cookie) = (*echo, *cookie);
             return Some(CookieMessage { echo, cookie });
         }
-        if !self.passes_gate(payload, parsed.cookie, outer, now.instant) {
+        let is_good = |cookie| self.jar.is_good(cookie, outer.source, now.instant);
+        let from = Origin {
+            outer,
+            has_cookie: self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
+        };
+        if !self.passes_gate(payload, &from, now.instant) {
             self.metrics.refused.count(Refused::NoCookie);
             return None;
         }
         match parsed.rest {
-            Rest::Fragment(fragment) => self.arrive_in_part(&fragment, outer, now),
-            Rest::Packet { .. } | Rest::Cookie { .. } => self.arrive_whole(payload, outer, now),
+            Rest::Fragment(fragment) => self.arrive_in_part(&fragment, &from, now),
+            Rest::Packet { .. } | Rest::Cookie { .. } => self.arrive_whole(payload, &from, now),
         }
         None
     }
 
-    fn passes_gate(
-        &mut self,
-        payload: &[u8],
-        cookie: Option<&[u8; COOKIE_BYTES]>,
-        outer: &Outer,
-        now: Instant,
-    ) -> bool {
-        let gate = self.load.gate();
-        let is_good = |cookie| self.jar.is_good(cookie, outer.source, now);
-        if gate == Gate::Open || cookie.is_some_and(is_good) {
+    fn passes_gate(&mut self, payload: &[u8], from: &Origin<'_>, now: Instant) -> bool {
+        let gate = self.gatekeeper.gate();
+        if gate == Gate::Open || from.has_cookie {
             return true;
         }
-        self.reply(payload, outer, now);
+        self.reply(payload, from.outer, now);
         if gate == Gate::Shut {
-            self.load.dropped(now);
+            self.gatekeeper.dropped(now);
         }
         gate == Gate::Warning
     }
@@ -91,10 +95,10 @@ impl<K: KeySource> Inbound<K> {
         });
     }
 
-    fn arrive_in_part(&mut self, fragment: &Fragment<'_>, outer: &Outer, now: Moment) {
+    fn arrive_in_part(&mut self, fragment: &Fragment<'_>, from: &Origin<'_>, now: Moment) {
         match self.fragments.take(fragment, now.instant, ()) {
             Taken::Waits => {}
-            Taken::Whole { datagram, .. } => self.arrive_whole(&datagram, outer, now),
+            Taken::Whole { datagram, .. } => self.arrive_whole(&datagram, from, now),
             Taken::Again { .. } => self.count(Reason::Duplicate),
             Taken::Bad { tokens } => {
                 (0..=tokens.len()).for_each(|_| self.count(Reason::BadFragment));
@@ -102,7 +106,8 @@ impl<K: KeySource> Inbound<K> {
         }
     }
 
-    fn arrive_whole(&mut self, payload: &[u8], outer: &Outer, now: Moment) {
+    fn arrive_whole(&mut self, payload: &[u8], from: &Origin<'_>, now: Moment) {
+        let outer = from.outer;
         let addresses = OuterAddresses {
             source: outer.source.ip().to_canonical(),
             destination: outer.destination.ip().to_canonical(),
@@ -123,16 +128,26 @@ impl<K: KeySource> Inbound<K> {
             Received::Done(_) | Received::Pending(_) => None,
             Received::Waiting(ticket) => Some(*ticket),
         };
+        let source = SourcePrefix::from(outer.source.ip());
+        let taken = match taken {
+            Received::Pending(pending) => match pending.screen() {
+                Screened::MayHold(pending) => Received::Pending(pending),
+                Screened::Refused(checked) => return self.screened(checked, now.instant),
+            },
+            taken => taken,
+        };
         let mut bytes = self.buffers.take();
         packet.write_packet(&mut bytes);
-        let from = outer.source;
-        let line = (SourcePrefix::from(from.ip()), packet.flow().key());
         if !set_ecn(&mut bytes, packet.trailer().carrier, outer.ecn) {
-            // Decided by the outer header: it is dropped in any case, once it would be delivered.
             self.metrics.refused.count(Refused::BadEcn);
             return self.buffers.recycle(bytes);
         }
-        let delivery = Delivery { peer, bytes, from };
+        let line = (source, packet.flow().key());
+        let delivery = Delivery {
+            peer,
+            bytes,
+            from: outer.source,
+        };
         let Some(token) = self.hold(line, delivery, ticket, now.instant) else {
             return;
         };
@@ -140,27 +155,47 @@ impl<K: KeySource> Inbound<K> {
             Received::Done(_) => self.release(token, now.instant),
             Received::Waiting(_) => {}
             Received::Pending(pending) => {
-                let k = match packet.trailer().block {
-                    Block::Tree { block, .. } => block.count(),
-                    Block::Each | Block::Window { .. } => 1,
+                let (k, is_of_block) = match packet.trailer().block {
+                    Block::Tree { block, .. } => (block.count(), true),
+                    Block::Each | Block::Window { .. } => (1, false),
                 };
-                let is_of_block = matches!(packet.trailer().block, Block::Tree { .. });
-                let block = pending.affinity().filter(|_| is_of_block);
                 let job = Job {
                     token,
-                    source: line.0,
-                    block,
+                    source: self.payer(&pending, source, now.instant),
+                    block: pending.affinity().filter(|_| is_of_block),
                     k,
+                    has_cookie: from.has_cookie,
                 };
                 self.enqueue(pending, job, now.instant);
             }
         }
     }
 
+    /// Returns the source that a signature is verified for. Who copies packets may bring the last share
+    /// that a block needs: the block is of the known source that brought others.
+    fn payer(&self, pending: &Pending, source: SourcePrefix, now: Instant) -> SourcePrefix {
+        let standings = &self.queue.standings;
+        let is_known = |source: &SourcePrefix| standings.class(*source, now) == Class::Known;
+        if is_known(&source) {
+            return source;
+        }
+        let waiting = self.receiver.waiting_for(pending);
+        let mut sources = waiting.filter_map(|ticket| self.order.source_of(ticket));
+        sources.find(is_known).unwrap_or(source)
+    }
+
+    /// Refuses a packet whose signature costs no more than a hash to refuse. That says nothing of its
+    /// source: anybody can write such a packet under any address.
+    fn screened(&mut self, checked: Checked, now: Instant) {
+        self.metrics.screened += 1;
+        self.receiver.conclude(checked);
+        self.settle(now);
+    }
+
     /// Holds a packet. Whoever came first makes room. Returns `None` if there is none.
     fn hold(
         &mut self,
-        line: Line,
+        line: FlowKey,
         delivery: Delivery,
         ticket: Option<Ticket>,
         now: Instant,
@@ -198,7 +233,7 @@ impl<K: KeySource> Inbound<K> {
         }
         let task = Task { pending, job };
         if let Some(refused) = self.queue.push(job.source, task, now) {
-            self.give_up(refused, now);
+            self.give_up(refused, Refused::Busy, now);
         }
     }
 }

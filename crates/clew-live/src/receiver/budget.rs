@@ -64,9 +64,9 @@ fn signed(duration: Duration) -> i64 {
 
 /// So many events a second.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rate(Budget, Duration);
+pub(crate) struct EventRate(Budget, Duration);
 
-impl Rate {
+impl EventRate {
     /// Returns a rate of `per_second` events.
     pub fn new(per_second: u32, now: Instant) -> Self {
         let one = Duration::from_secs(1) / per_second.max(1);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_rate_lets_so_many_through() {
-        let mut rate = Rate::new(1_000, at(0));
+        let mut rate = EventRate::new(1_000, at(0));
         let allowed = (0..100_000).filter(|i| rate.allows(at(i / 10))).count();
         assert!((9_900..=10_300).contains(&allowed), "{allowed} in 10 s");
     }

@@ -36,6 +36,8 @@ pub struct InboundMetrics {
     pub signatures: u64,
     /// Those that held.
     pub good_signatures: u64,
+    /// Signatures that were refused for the cost of a hash.
+    pub screened: u64,
     /// CPU time that verification took, in nanoseconds.
     pub verification_ns: u64,
     /// Signatures a batch.

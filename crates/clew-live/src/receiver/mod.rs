@@ -8,7 +8,7 @@
 mod arrive;
 mod budget;
 mod cookie;
-mod load;
+mod gate;
 mod metrics;
 mod options;
 mod order;
@@ -18,7 +18,7 @@ mod standing;
 mod verdict;
 mod work;
 
-pub use load::{Gate, LOAD_WAIT};
+pub use gate::{Gate, OVERLOAD_WAIT};
 pub use metrics::{Counters, InboundMetrics, Refused};
 pub use options::{InboundOptions, InboundPolicy};
 pub use order::{HELD_BYTES_MAX, HELD_MAX, TURN_WAIT_MAX, VERDICT_WAIT_MAX};
@@ -33,12 +33,12 @@ pub use work::{Done, Work};
 use crate::buffers::Buffers;
 use crate::clock::{ClockState, ClockWatch};
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
-use budget::Rate;
+use budget::EventRate;
 use clew_packet::fragment::Reassembler;
 use clew_packet::{Affinity, KeySource, Pending, Receiver};
 use clew_wire::Instant;
 use cookie::CookieJar;
-use load::Load;
+use gate::Gatekeeper;
 use order::{Order, Token};
 use peers::Peers;
 use queue::FairQueue;
@@ -60,8 +60,8 @@ pub struct Inbound<K> {
     policy: InboundPolicy,
     peers: Peers,
     jar: CookieJar,
-    load: Load,
-    reply_rates: [Rate; 2],
+    gatekeeper: Gatekeeper,
+    reply_rates: [EventRate; 2],
     replies: Vec<Reply>,
     fragments: Reassembler<()>,
     queue: FairQueue<Task>,
@@ -101,8 +101,8 @@ impl<K: KeySource> Inbound<K> {
             policy: options.policy,
             peers: Peers::new(peers),
             jar: CookieJar::new(secret, start),
-            load: Load::new(now),
-            reply_rates: [Rate::new(REPLIES_PER_SECOND / 2, now); 2],
+            gatekeeper: Gatekeeper::new(now),
+            reply_rates: [EventRate::new(REPLIES_PER_SECOND / 2, now); 2],
             replies: Vec::new(),
             fragments: Reassembler::new(),
             queue: FairQueue::new(options.budget, now),
@@ -124,6 +124,11 @@ impl<K: KeySource> Inbound<K> {
         self.peers = Peers::new(peers);
     }
 
+    /// Changes how much time verification may take. What was spent is forgotten.
+    pub fn set_budget(&mut self, budget: VerificationBudget, now: Moment) {
+        self.queue.set_budget(budget, now.instant);
+    }
+
     /// Changes the policy.
     pub const fn set_policy(&mut self, policy: InboundPolicy) {
         self.policy = policy;
@@ -143,7 +148,7 @@ impl<K: KeySource> Inbound<K> {
             self.metrics.refused.count(Refused::Off);
             return None;
         }
-        self.see_load(now.instant);
+        self.see_overload(now.instant);
         self.arrive(datagram, outer, now)
     }
 
@@ -151,9 +156,9 @@ impl<K: KeySource> Inbound<K> {
     pub fn take_work(&mut self, now: Moment) -> Option<Work> {
         let (batch, stale) = self.queue.take(now.instant);
         for task in stale {
-            self.give_up(task, now.instant);
+            self.give_up(task, Refused::Busy, now.instant);
         }
-        self.see_load(now.instant);
+        self.see_overload(now.instant);
         if batch.items.is_empty() {
             return None;
         }
@@ -203,7 +208,7 @@ impl<K: KeySource> Inbound<K> {
     /// Returns what an administrator should know.
     pub fn state(&self, now: Moment) -> InboundState {
         InboundState {
-            gate: self.load.gate(),
+            gate: self.gatekeeper.gate(),
             clock: self.clock.state(),
             wait: self.queue.wait(now.instant),
         }
@@ -229,13 +234,19 @@ impl<K: KeySource> Inbound<K> {
         self.peers.rule(peer)?.mss
     }
 
-    fn see_load(&mut self, now: Instant) {
-        let waits = self.queue.wait(now) > LOAD_WAIT;
+    fn see_overload(&mut self, now: Instant) {
+        let waits = self.queue.wait(now) > OVERLOAD_WAIT;
         let is_busy = waits || (self.queue.count() > 0 && self.queue.is_spent(now));
-        self.load.see(is_busy, now);
+        if self.gatekeeper.see(is_busy, now) {
+            self.drop_unproven(now);
+        }
     }
 
     fn see_clock(&mut self, now: Moment) {
-        self.clock.see(now);
+        if let Some(step) = self.clock.see(now)
+            && step.is_back
+        {
+            self.receiver.clock_went_back(now.wall);
+        }
     }
 }

@@ -24,12 +24,12 @@ pub const VERDICT_WAIT_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Token(u64);
 
 /// A flow as one outer source brings it.
-pub(crate) type Line = (SourcePrefix, Flow);
+pub(crate) type FlowKey = (SourcePrefix, Flow);
 
 /// A packet without a verdict.
 #[derive(Debug)]
 pub(crate) struct Arrived {
-    pub line: Line,
+    pub line: FlowKey,
     pub class: Class,
     pub delivery: Delivery,
     /// Set if it waits for shares of its block.
@@ -40,9 +40,9 @@ pub(crate) struct Arrived {
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     held: BTreeMap<Token, Held>,
-    lines: BTreeMap<Line, Waiting>,
+    lines: BTreeMap<FlowKey, FlowQueue>,
     /// When the first verified packet of a line has waited long enough.
-    turns: BTreeSet<(Instant, Line)>,
+    turns: BTreeSet<(Instant, FlowKey)>,
     /// Without a verdict, by class.
     open: [BTreeSet<Token>; 2],
     tickets: BTreeMap<Ticket, Token>,
@@ -57,7 +57,7 @@ pub(crate) struct Order {
 
 /// The packets of a line.
 #[derive(Debug, Default)]
-struct Waiting {
+struct FlowQueue {
     tokens: VecDeque<Token>,
     /// How many of them are verified.
     valid: usize,
@@ -121,6 +121,12 @@ impl Order {
         self.tickets.get(&ticket).copied()
     }
 
+    /// Returns the outer source of the packet that waits with that ticket.
+    pub fn source_of(&self, ticket: Ticket) -> Option<SourcePrefix> {
+        let held = self.held.get(&self.of_ticket(ticket)?)?;
+        Some(held.arrived.line.0)
+    }
+
     /// Returns the packet's bytes, to be changed before it leaves.
     pub fn packet_mut(&mut self, token: Token) -> Option<&mut Delivery> {
         let held = self.held.get_mut(&token)?;
@@ -178,7 +184,7 @@ impl Order {
     }
 
     /// Lets go the packets at the head of a line that have their verdicts.
-    fn move_on(&mut self, line: Line, now: Instant) {
+    fn move_on(&mut self, line: FlowKey, now: Instant) {
         let Some(mut waiting) = self.lines.remove(&line) else {
             return;
         };
@@ -195,7 +201,7 @@ impl Order {
     }
 
     /// Lets go all verified packets of a line whose time has come, past those without a verdict.
-    fn overtake(&mut self, line: Line, now: Instant) {
+    fn overtake(&mut self, line: FlowKey, now: Instant) {
         let Some(mut waiting) = self.lines.remove(&line) else {
             return;
         };
@@ -219,7 +225,7 @@ impl Order {
     }
 
     /// Remembers when a line's first verified packet has waited long enough.
-    fn set_turn(&mut self, line: Line, waiting: &mut Waiting, turn: Instant) {
+    fn set_turn(&mut self, line: FlowKey, waiting: &mut FlowQueue, turn: Instant) {
         let turn = (waiting.valid > 0).then_some(turn);
         if waiting.turn != turn {
             waiting.turn.map(|old| self.turns.remove(&(old, line)));
@@ -228,7 +234,7 @@ impl Order {
         }
     }
 
-    fn keep(&mut self, line: Line, waiting: Waiting) {
+    fn keep(&mut self, line: FlowKey, waiting: FlowQueue) {
         if !waiting.tokens.is_empty() {
             self.lines.insert(line, waiting);
         }
@@ -255,5 +261,97 @@ impl Order {
         }
         self.bytes -= held.arrived.delivery.bytes.len();
         Some(held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PeerIndex;
+    use std::net::{IpAddr, SocketAddr};
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    /// Packet `number` of a flow from an outer source.
+    fn packet(flow: u16, source: &str, number: u8) -> Arrived {
+        let from: SocketAddr = source.parse().unwrap();
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let flow = Flow {
+            source: address,
+            destination: address,
+            protocol: 17,
+            source_port: Some(flow),
+            destination_port: None,
+            upper_start: None,
+        };
+        Arrived {
+            line: (from.ip().into(), flow),
+            class: Class::Unknown,
+            delivery: Delivery {
+                peer: PeerIndex(0),
+                bytes: vec![number],
+                from,
+            },
+            ticket: None,
+        }
+    }
+
+    fn deliver(order: &mut Order, us: u64) -> (Vec<u8>, Option<Instant>) {
+        let mut out = Vec::new();
+        let next = order.deliver(at(us), &mut out);
+        (out.iter().map(|d| d.bytes[0]).collect(), next)
+    }
+
+    const ONE: &str = "192.0.2.1:1";
+    const OTHER: &str = "203.0.113.1:1";
+
+    #[test]
+    fn a_flow_leaves_in_order_and_flows_do_not_wait_for_each_other() {
+        let mut order = Order::default();
+        let first = order.hold(packet(1, ONE, 1), at(0));
+        let second = order.hold(packet(1, ONE, 2), at(0));
+        let other_flow = order.hold(packet(2, ONE, 3), at(0));
+        let other_source = order.hold(packet(1, OTHER, 4), at(0));
+        let third = order.hold(packet(1, ONE, 5), at(0));
+        for token in [second, other_flow, other_source] {
+            order.valid(token, at(100));
+        }
+        assert_eq!(deliver(&mut order, 100), (vec![3, 4], Some(at(5_100))));
+        order.valid(first, at(200));
+        assert_eq!(deliver(&mut order, 200).0, [1, 2]);
+        assert_eq!(order.refuse(third, at(300)), Some(vec![5]));
+        assert_eq!(deliver(&mut order, 300), (vec![], None));
+        assert_eq!((order.size(), order.late), ((0, 0), 0));
+        assert!(order.lines.is_empty() && order.turns.is_empty());
+    }
+
+    #[test]
+    fn a_verified_packet_waits_5_ms_for_earlier_ones_which_follow() {
+        let mut order = Order::default();
+        let tokens = [1, 2, 3, 4].map(|number| order.hold(packet(1, ONE, number), at(0)));
+        order.valid(tokens[1], at(1_000));
+        order.valid(tokens[3], at(4_000));
+        assert_eq!(deliver(&mut order, 5_999), (vec![], Some(at(6_000))));
+        assert_eq!(deliver(&mut order, 6_000), (vec![2], Some(at(9_000))));
+        order.valid(tokens[0], at(6_500));
+        assert_eq!(deliver(&mut order, 6_500).0, [1], "late, at once");
+        assert_eq!(deliver(&mut order, 9_000).0, [4]);
+        order.valid(tokens[2], at(9_500));
+        assert_eq!((deliver(&mut order, 9_500).0, order.late), (vec![3], 2));
+        assert_eq!(order.size(), (0, 0));
+    }
+
+    #[test]
+    fn what_gets_no_verdict_expires() {
+        let mut order = Order::default();
+        let token = order.hold(packet(1, ONE, 1), at(0));
+        assert_eq!(deliver(&mut order, 0), (vec![], Some(at(1_000_000))));
+        assert_eq!(order.expired(at(999_999)), None);
+        assert_eq!(order.expired(at(1_000_000)), Some((token, None)));
+        order.refuse(token, at(1_000_000));
+        order.valid(token, at(1_000_001));
+        assert_eq!(deliver(&mut order, 1_000_001), (vec![], None), "it is gone");
     }
 }

@@ -73,12 +73,13 @@ impl Default for VerificationBudget {
 /// The queue.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
-    queues: BTreeMap<SourcePrefix, Queue<T>>,
-    lines: [Line; 2],
+    queues: BTreeMap<SourcePrefix, SourceQueue<T>>,
+    lines: [ClassOrder; 2],
     /// By class, others last, and length.
     lengths: BTreeSet<(Class, usize, SourcePrefix)>,
     heads: BTreeSet<(Instant, SourcePrefix)>,
     count: usize,
+    next: u64,
     budget: Budget,
     pub standings: Standings,
     /// What a signature cost lately.
@@ -86,17 +87,19 @@ pub(crate) struct FairQueue<T> {
 }
 
 #[derive(Debug)]
-struct Queue<T> {
+struct SourceQueue<T> {
     class: Class,
     /// What the source had cost when it came, at least, in nanoseconds.
     cost: u64,
+    /// Of two that cost the same, the one that came first is next.
+    number: u64,
     items: VecDeque<(Instant, T)>,
 }
 
 /// The sources of a class, the one that cost least first.
 #[derive(Debug, Default)]
-struct Line {
-    sources: BTreeSet<(u64, SourcePrefix)>,
+struct ClassOrder {
+    sources: BTreeSet<(u64, u64, SourcePrefix)>,
     /// What the class has cost, divided by its weight.
     cost: u64,
     /// The cost of the source that was served last: who comes new begins there.
@@ -112,10 +115,17 @@ impl<T> FairQueue<T> {
             lengths: BTreeSet::new(),
             heads: BTreeSet::new(),
             count: 0,
+            next: 0,
             budget: Budget::new(budget.overall, now),
             standings: Standings::new(budget.unknown_source),
             estimate: Duration::from_millis(1),
         }
+    }
+
+    /// Replaces the budgets: that of a source with its next standing.
+    pub fn set_budget(&mut self, budget: VerificationBudget, now: Instant) {
+        self.budget = Budget::new(budget.overall, now);
+        self.standings.set_budget(budget.unknown_source);
     }
 
     /// Returns how many wait.
@@ -143,11 +153,13 @@ impl<T> FairQueue<T> {
         if !self.queues.contains_key(&source) {
             let cost = self.standings.cost(source, now);
             let line = &mut self.lines[class as usize];
-            let queue = Queue {
+            let queue = SourceQueue {
                 class,
                 cost: cost.max(line.now),
+                number: self.next,
                 items: VecDeque::new(),
             };
+            self.next += 1;
             self.wake(class);
             self.queues.insert(source, queue);
         }
@@ -191,13 +203,35 @@ impl<T> FairQueue<T> {
         spent: Duration,
         now: Instant,
     ) {
-        let count = u32::try_from(sources.len()).unwrap_or(u32::MAX).max(1);
-        let each = spent / count;
+        let count = u32::try_from(sources.len()).unwrap_or(u32::MAX);
+        let Some(each) = spent.checked_div(count) else {
+            return;
+        };
         self.estimate = (self.estimate * 7 + each) / 8;
         self.budget.correct(charged * count, spent, now);
         for source in sources {
             self.correct(*source, charged, each, now);
         }
+    }
+
+    /// Takes out those of unknown sources that `is_wanted` does not want.
+    pub fn retain_of_unknown(&mut self, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
+        let line = &self.lines[Class::Unknown as usize];
+        let sources: Vec<SourcePrefix> = line.sources.iter().map(|(_, _, s)| *s).collect();
+        let mut out = Vec::new();
+        for source in sources {
+            self.unlist(source);
+            if let Some(queue) = self.queues.get_mut(&source) {
+                let items = std::mem::take(&mut queue.items);
+                let (kept, rest): (VecDeque<_>, VecDeque<_>) =
+                    items.into_iter().partition(|(_, item)| is_wanted(item));
+                queue.items = kept;
+                self.count -= rest.len();
+                out.extend(rest.into_iter().map(|(_, item)| item));
+            }
+            self.relist(source);
+        }
+        out
     }
 
     /// Returns for how long the signature that came first has waited.
@@ -212,11 +246,6 @@ impl<T> FairQueue<T> {
         !self.budget.has(now)
     }
 
-    /// Returns what the next batch's signatures are charged in advance, each.
-    pub const fn estimate(&self) -> Duration {
-        self.estimate
-    }
-
     fn take_of(&mut self, class: Class, now: Instant, batch: &mut Batch<T>) {
         let (most, only) = match class {
             Class::Known => (BATCH_MAX, None),
@@ -227,7 +256,7 @@ impl<T> FairQueue<T> {
         };
         while batch.items.len() < most {
             let first = self.lines[class as usize].sources.first();
-            let next = only.or(first.map(|(_, source)| *source));
+            let next = only.or(first.map(|(_, _, source)| *source));
             let Some(item) = next.and_then(|source| self.pop(source, now)) else {
                 break;
             };
@@ -238,7 +267,7 @@ impl<T> FairQueue<T> {
     /// Returns the unknown source that has cost least and has a budget left.
     fn payable(&mut self, now: Instant) -> Option<SourcePrefix> {
         let line = &self.lines[Class::Unknown as usize];
-        let mut sources = line.sources.iter().map(|(_, source)| *source);
+        let mut sources = line.sources.iter().map(|(_, _, source)| *source);
         sources.find(|source| self.standings.has_budget(*source, now))
     }
 
@@ -317,7 +346,7 @@ impl<T> FairQueue<T> {
             .remove(&(queue.class, queue.items.len(), source));
         self.lines[queue.class as usize]
             .sources
-            .remove(&(queue.cost, source));
+            .remove(&(queue.cost, queue.number, source));
         if let Some((at, _)) = queue.items.front() {
             self.heads.remove(&(*at, source));
         }
@@ -351,7 +380,7 @@ impl<T> FairQueue<T> {
         self.lengths
             .insert((queue.class, queue.items.len(), source));
         let line = &mut self.lines[queue.class as usize];
-        line.sources.insert((queue.cost, source));
+        line.sources.insert((queue.cost, queue.number, source));
     }
 }
 
@@ -377,3 +406,6 @@ fn corrected(cost: u64, charged: Duration, spent: Duration) -> u64 {
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

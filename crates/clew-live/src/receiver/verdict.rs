@@ -42,8 +42,17 @@ impl<K: KeySource> Inbound<K> {
         }
     }
 
+    /// The gate was shut: what waits without a cookie, of sources that are not known, would not have
+    /// passed it.
+    pub(super) fn drop_unproven(&mut self, now: Instant) {
+        let has_cookie = |task: &Task| task.job.has_cookie;
+        for task in self.queue.retain_of_unknown(has_cookie) {
+            self.give_up(task, Refused::NoCookie, now);
+        }
+    }
+
     /// A signature is not verified: too many wait, or it waited too long.
-    pub(super) fn give_up(&mut self, task: Task, now: Instant) {
+    pub(super) fn give_up(&mut self, task: Task, reason: Refused, now: Instant) {
         let Job {
             token,
             source,
@@ -53,7 +62,7 @@ impl<K: KeySource> Inbound<K> {
         let followers = block.and_then(|block| self.followers.remove(&(source, block)));
         let tokens = followers.unwrap_or_default().into_iter();
         for token in tokens.map(|(_, token)| token).chain([token]) {
-            self.metrics.refused.count(Refused::Busy);
+            self.metrics.refused.count(reason);
             self.refuse(token, now);
         }
     }

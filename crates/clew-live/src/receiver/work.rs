@@ -22,6 +22,8 @@ pub(crate) struct Job {
     pub block: Option<Affinity>,
     /// Packets of its block.
     pub k: u16,
+    /// Its datagram showed a good cookie.
+    pub has_cookie: bool,
 }
 
 /// Signatures for one verifier. What is not brought back costs no more than its packets.

@@ -17,12 +17,17 @@ pub const COOKIE_USE: Duration = Duration::from_secs(120);
 #[derive(Debug, Default)]
 pub(super) struct Cookies {
     echoes: LruMap<Echo, Instant>,
+    /// The packets of a block have one.
+    last: Option<(Echo, Instant)>,
     cookie: Option<(Cookie, Instant)>,
 }
 
 impl Cookies {
     /// Takes note of a datagram that is sent.
     pub fn sent(&mut self, echo: Echo, now: Instant) {
+        if self.last.replace((echo, now)) == Some((echo, now)) {
+            return;
+        }
         *self.echoes.entry(echo, || now) = now;
         if self.echoes.count() > ECHOES_MAX {
             self.echoes.pop_oldest();

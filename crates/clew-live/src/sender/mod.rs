@@ -183,8 +183,11 @@ impl Outbound {
     /// Takes a cookie that came from an address. Returns whether it is one that was asked for.
     pub fn cookie(&mut self, from: SocketAddr, message: &CookieMessage, now: Moment) -> bool {
         let mut peers = self.peers.values_mut();
-        let is_good =
-            peers.any(|peer| peer.path.remote == from && peer.cookies.accept(message, now.instant));
+        let canonical = |address: SocketAddr| (address.ip().to_canonical(), address.port());
+        let is_good = peers.any(|peer| {
+            let is_from = canonical(peer.path.remote) == canonical(from);
+            is_from && peer.cookies.accept(message, now.instant)
+        });
         match is_good {
             true => self.metrics.cookies += 1,
             false => self.metrics.foreign_cookies += 1,

@@ -1,5 +1,6 @@
 //! What the administrator chooses.
 
+use clew_group::Scheme;
 use clew_packet::{CODED_BUDGET, COOKIE_BYTES, Carrier, Policy};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -79,12 +80,13 @@ impl Default for OutboundOptions {
     }
 }
 
-/// Returns the policy of live packets: the signature of larger blocks is spread over their packets,
-/// and is in the incremental form, so that forged ones cost a verifier no more than a hash.
-pub fn live_policy() -> Policy {
+/// Returns the policy of live packets: the signature of larger blocks is spread over their packets. XR's
+/// is in the incremental form, so that forged ones cost a verifier no more than a hash; BBS04's would
+/// be so long in that form that most packets needed fragments.
+pub fn live_policy(scheme: Scheme) -> Policy {
     Policy {
         coded: true,
-        incremental: true,
+        incremental: scheme == Scheme::Xr,
         ..Policy::default()
     }
 }

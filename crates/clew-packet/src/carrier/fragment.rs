@@ -45,7 +45,8 @@ impl<'a> Fragment<'a> {
         let (&[index, count], part) = rest.split_first_chunk().ok_or(Reason::BadFragment)?;
         let in_range = (2..=FRAGMENTS_MAX).contains(&count) && index < count;
         // All parts before the last one have one length, and the last one is not empty.
-        let before = if index + 1 < count { count - 1 } else { 0 };
+        let before = count.saturating_sub(1);
+        let before = if index < before { before } else { 0 };
         let least = usize::from(before) * part.len() + 1;
         (in_range && !part.is_empty() && least <= DATAGRAM_MAX)
             .then_some(Self {

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use clew_group::Fault;
 use sha2::{Digest, Sha256};
 
-use crate::receiver::replay::{SignatureId, message_hash, naming_hash};
+use crate::receiver::replay::{AcceptedId, SignatureId, message_hash, naming_hash};
 
 /// Most blocks that are remembered: about 5 MB.
 const BLOCKS_MAX: usize = 1 << 14;
@@ -17,16 +17,17 @@ type Hash = [u8; 32];
 pub(crate) struct BlockName {
     body: Hash,
     message: Hash,
-    /// Of what names the signature in each of its forms.
-    signature: Hash,
+    /// The same for each form of the signature.
+    signature: SignatureId,
 }
 
 impl BlockName {
     pub fn of(message: &[u8], body: &[u8]) -> Self {
+        let message = message_hash(message);
         Self {
             body: Sha256::digest(body).into(),
-            message: message_hash(message),
-            signature: naming_hash(body),
+            message,
+            signature: SignatureId::of(&message, &naming_hash(body)),
         }
     }
 
@@ -35,9 +36,12 @@ impl BlockName {
         &self.message
     }
 
-    /// Returns the name of the signature as that of one of its packets.
-    pub fn id(&self, index: u16) -> SignatureId {
-        SignatureId::of(&self.message, &self.signature, Some(index))
+    /// Returns the name of one of its packets.
+    pub const fn id(&self, index: u16) -> AcceptedId {
+        AcceptedId {
+            signature: self.signature,
+            index: Some(index),
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The verifying side, in three steps so that the heavy one runs on any thread: specification
 //! section 6.
 
-mod again;
 pub(crate) mod block_cache;
 pub(crate) mod cover;
+pub(crate) mod live;
 pub(crate) mod pending;
 pub(crate) mod replay;
 mod settling;
@@ -22,7 +22,7 @@ use crate::{
     reason::{Counters, Reason, Verdict},
     receiver::block_cache::BlockCache,
     receiver::pending::{Checked, Pending},
-    receiver::replay::{Memory, REMEMBERED_MAX, Replay},
+    receiver::replay::{Memory, REMEMBERED_BYTES_MAX, Replay},
     receiver::waiting::{CodedPacket, Ticket, Waiting},
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
@@ -173,7 +173,7 @@ pub struct Receiver<K> {
 impl<K: KeySource> Receiver<K> {
     /// Returns a receiver that has accepted nothing yet.
     pub fn new(keys: K, acceptance: Acceptance) -> Self {
-        let memory = Memory::new(REMEMBERED_MAX, acceptance.not_before);
+        let memory = Memory::new(REMEMBERED_BYTES_MAX, acceptance.not_before);
         let (counters, latest) = (Counters::new(), Timestamp::NONE);
         Self {
             keys,
@@ -291,6 +291,11 @@ impl<K: KeySource> Receiver<K> {
         self.memory.evictions()
     }
 
+    /// Returns what is done with a signature that was accepted before.
+    pub const fn replay(&self) -> Replay {
+        self.acceptance.replay
+    }
+
     /// Returns where the keys come from.
     pub const fn keys(&self) -> &K {
         &self.keys
@@ -366,6 +371,11 @@ enum Found {
 }
 
 impl Looked {
+    /// Tells whether it is a fragment of a packet, which is to be put together and looked at then.
+    pub const fn is_fragment(&self) -> bool {
+        matches!(self.found, Found::Refused(Reason::MissingFragment, _))
+    }
+
     const fn refused(reason: Reason, summary: Option<Summary>) -> Self {
         Self {
             fresh: None,
@@ -394,4 +404,15 @@ pub struct Conclusion {
     pub reason: Reason,
     /// What the trailer says, if there is a well-formed one.
     pub summary: Option<Summary>,
+}
+
+impl Conclusion {
+    /// Returns the conclusion for a frame without a readable packet.
+    pub const fn of(reason: Reason, replay: Replay) -> Self {
+        Self {
+            verdict: reason.verdict(replay),
+            reason,
+            summary: None,
+        }
+    }
 }

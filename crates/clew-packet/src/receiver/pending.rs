@@ -12,7 +12,7 @@ use crate::{
     reason::Reason,
     receiver::block_cache::BlockName,
     receiver::cover::{Cover, covers},
-    receiver::replay::{SignatureId, message_hash, naming_hash},
+    receiver::replay::{AcceptedId, SignatureId, message_hash, naming_hash},
     receiver::waiting::{Ticket, Waiter},
     sender::window::{self, PacketDigest},
     signed::{SignedPacket, Summary},
@@ -26,13 +26,13 @@ const MESSAGE_EXTRA_BYTES: usize = 64;
 #[derive(Debug)]
 pub struct Pending {
     summary: Summary,
-    key: Arc<VerifyingKey>,
+    pub(super) key: Arc<VerifyingKey>,
     /// The message, then the body.
     bytes: Vec<u8>,
     message_bytes: usize,
     pub(crate) span: Span,
     /// In coded carriage, the bin that the body was restored from.
-    bin: Option<Box<Key>>,
+    pub(super) bin: Option<Box<Key>>,
     /// Who waited before it has a smaller one.
     pub(crate) ticket: Ticket,
 }
@@ -197,12 +197,15 @@ impl Pending {
     }
 
     /// The name of its signature.
-    pub(crate) fn id(&self) -> SignatureId {
+    pub(crate) fn id(&self) -> AcceptedId {
         if let Span::Block { index, name } = self.span {
             return name.id(index);
         }
         let Signed { message, body, .. } = self.signed();
-        SignatureId::of(&message_hash(message), &naming_hash(body), None)
+        AcceptedId {
+            signature: SignatureId::of(&message_hash(message), &naming_hash(body)),
+            index: None,
+        }
     }
 
     /// Which packet of its block it is, in a tree.
@@ -213,7 +216,7 @@ impl Pending {
         }
     }
 
-    fn signed(&self) -> Signed<'_> {
+    pub(super) fn signed(&self) -> Signed<'_> {
         let (message, body) = self.bytes.split_at(self.message_bytes);
         Signed {
             message,
@@ -262,7 +265,7 @@ fn verify(
 #[derive(Clone, Copy, Debug)]
 pub struct Checked {
     pub(crate) summary: Summary,
-    pub(crate) id: SignatureId,
+    pub(crate) id: AcceptedId,
     pub(crate) signature: Result<Held, Reason>,
     /// The block that was verified, and which packet of it this is.
     pub(crate) block: Option<(BlockName, u16)>,

@@ -208,6 +208,12 @@ impl Waiting {
         waiters
     }
 
+    /// Returns those that wait with shares in that bin, oldest first.
+    pub fn of_bin(&self, bin: &Key) -> impl Iterator<Item = Ticket> + '_ {
+        let range = (*bin, Ticket(0))..=(*bin, Ticket(u64::MAX));
+        self.waiters.range(range).map(|((_, ticket), _)| *ticket)
+    }
+
     /// Takes out one that waits.
     pub fn give_up(&mut self, ticket: Ticket) -> Option<Waiter> {
         let bin = self.keys.remove(&ticket)?;

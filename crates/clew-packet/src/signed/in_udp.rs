@@ -120,21 +120,33 @@ impl<'a> InUdp<'a> {
             Inner::Upper(original) => Content::transported(&original),
         };
         packet::write(&mut payload, trailer, content);
-        let frame = self.frame.ok_or(Reason::TooBig)?;
-        let Datagram { frame, mut place } = signable::locate(&frame)?;
-        let begin = place.upper + udp::HEADER;
-        let end = begin + payload.len();
-        if end.saturating_sub(place.end) > place.room(frame) {
-            return Err(Reason::TooBig);
-        }
-        out.clear();
-        out.extend_from_slice(&frame[..begin]);
-        out.extend_from_slice(&payload);
-        out.extend_from_slice(&frame[place.end..]);
-        place.move_end(out, end);
-        Saved::default().restore(out, &place, Upper::Udp);
-        Ok(())
+        write_whole(&self.frame.ok_or(Reason::TooBig)?, &payload, out)
     }
+}
+
+/// Writes a frame of UDP with another payload; lengths and checksums follow. That of the last fragment
+/// becomes the frame that the whole datagram would have come in.
+///
+/// # Errors
+/// `too-big` if a length field has no room, `not-ip` and others if the frame does not hold UDP.
+pub fn write_whole(frame: &Frame<'_>, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+    let datagram = signable::locate(frame)?;
+    if datagram.kind(0) != Upper::Udp {
+        return Err(Reason::NotIp);
+    }
+    let Datagram { frame, mut place } = datagram;
+    let begin = place.upper + udp::HEADER;
+    let end = begin + payload.len();
+    if end.saturating_sub(place.end) > place.room(frame) {
+        return Err(Reason::TooBig);
+    }
+    out.clear();
+    out.extend_from_slice(&frame[..begin]);
+    out.extend_from_slice(payload);
+    out.extend_from_slice(&frame[place.end..]);
+    place.move_end(out, end);
+    Saved::default().restore(out, &place, Upper::Udp);
+    Ok(())
 }
 
 /// Lifetime of packets whose header was left out.

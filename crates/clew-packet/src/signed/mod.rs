@@ -1,6 +1,6 @@
 //! A packet that is signed: read, in whichever carrier. No key is needed for any of it.
 
-mod in_udp;
+pub(crate) mod in_udp;
 pub(crate) mod trailed;
 
 use alloc::vec::Vec;
@@ -8,7 +8,11 @@ use clew_group::Scheme;
 use core::net::IpAddr;
 
 use crate::{
-    carrier::{Carrier, OuterAddresses},
+    carrier::{
+        Carrier, OuterAddresses,
+        datagram::{self, Rest},
+        fragment::Fragment,
+    },
     net::flow::Flow,
     net::frame::Frame,
     net::original::Original,
@@ -50,6 +54,16 @@ pub fn read_whole<'a>(frame: &Frame<'a>, datagram: &'a [u8]) -> Result<SignedPac
     let located = signable::locate(frame)?;
     let (_, outer) = found(&located).ok_or(Reason::BadCarrier)??;
     InUdp::read(datagram, &outer, Some(*frame)).map(SignedPacket::in_udp)
+}
+
+/// Returns the fragment that a frame holds. `None` if it holds none that is well-formed.
+pub fn read_fragment<'a>(frame: &Frame<'a>) -> Option<Fragment<'a>> {
+    let located = signable::locate(frame).ok()?;
+    let (payload, _) = found(&located)?.ok()?;
+    match datagram::parse(payload).ok()?.rest {
+        Rest::Fragment(fragment) => Some(fragment),
+        Rest::Packet { .. } | Rest::Cookie { .. } => None,
+    }
 }
 
 /// A signed packet, well-formed. What it says is not verified.

@@ -1,14 +1,14 @@
 //! Which packets of a capture one signature covers, and which of them was asked about.
 
 use super::evidence::Evidence;
+use super::fragments::{Fragments, Whole};
 use crate::capture::Capture;
 use crate::cli::PacketOf;
 use crate::failure::Failure;
 use crate::groups::read_group_file;
-use clew_capture::Record;
 use clew_engine::AsFrame;
 use clew_evidence::GroupFile;
-use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, flow, read, window_hash};
+use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, read, window_hash};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
@@ -65,10 +65,11 @@ impl Coverage {
     /// # Errors
     /// The capture cannot be read, or does not have the packet that was asked about.
     fn of(path: &Path, evidence: &Evidence) -> Result<Self, Failure> {
-        let mut scan = Scan::new(evidence);
+        let (mut scan, mut fragments) = (Scan::new(evidence), Fragments::new());
         let mut capture = Capture::open(path, "looking for its block")?;
         while let Some(batch) = capture.next_batch()? {
-            batch.iter().for_each(|record| scan.look(record));
+            let wholes = batch.into_iter().filter_map(|r| fragments.take(r));
+            wholes.for_each(|whole| scan.look(&whole));
         }
         let Scan { packets, asked, .. } = scan;
         let asked = asked.ok_or_else(|| not_there(path, packets.kept.len()))?;
@@ -176,12 +177,12 @@ impl<'e> Scan<'e> {
         }
     }
 
-    fn look(&mut self, record: &Record) {
-        let (Some((frame, _)), Some(info)) = (record.as_frame(), record.packet()) else {
+    fn look(&mut self, Whole { record, numbers }: &Whole) {
+        let (Some((frame, _)), Some(number)) = (record.as_frame(), numbers.first()) else {
             return;
         };
         let Ok(packet) = read(&frame) else { return };
-        let number = info.frame;
+        let number = *number;
         if self.evidence.covers(&packet) {
             // A capture that repeats a window without end is not hashed without end.
             let before = self.window.as_ref().filter(|_| !self.packets.more);
@@ -193,8 +194,8 @@ impl<'e> Scan<'e> {
             let is_asked = packet.asked() == self.evidence.asked;
             self.asked = self.asked.or(is_asked.then_some(number));
         }
-        if let (Some(window), Ok(flow)) = (&mut self.window, flow(&frame)) {
-            window.push(&packet, flow, number);
+        if let Some(window) = &mut self.window {
+            window.push(&packet, number);
         }
     }
 }
@@ -214,12 +215,12 @@ pub struct Window {
 
 impl Window {
     /// The window before a packet, if it is of mode `window`.
-    pub fn of(packet: &SignedPacket<'_>, flow: Flow) -> Option<Self> {
+    pub fn of(packet: &SignedPacket<'_>) -> Option<Self> {
         let Block::Window { k, h } = packet.trailer().block else {
             return None;
         };
         Some(Self {
-            flow: flow.key(),
+            flow: packet.flow().key(),
             group: packet.trailer().group,
             count: usize::from(k) - 1,
             h: *h,
@@ -227,10 +228,10 @@ impl Window {
         })
     }
 
-    fn push(&mut self, packet: &SignedPacket<'_>, flow: Flow, number: u64) {
+    fn push(&mut self, packet: &SignedPacket<'_>, number: u64) {
         let trailer = packet.trailer();
         let is_of_window = matches!(trailer.block, Block::Window { .. });
-        if !is_of_window || trailer.group != self.group || flow.key() != self.flow {
+        if !is_of_window || trailer.group != self.group || packet.flow().key() != self.flow {
             return;
         }
         self.last.push_back((number, packet.window_digest()));

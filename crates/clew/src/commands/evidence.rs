@@ -1,6 +1,7 @@
 //! One signed packet of a capture, as trustees and judges look at it.
 
 use super::coverage::Window;
+use super::fragments::Fragments;
 use super::packet;
 use super::restore::in_full;
 use crate::capture::Capture;
@@ -13,7 +14,7 @@ use clew_engine::Keyring;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
     Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,
-    Summary, Verdict, flow, read,
+    Summary, Verdict, read,
 };
 use std::path::Path;
 
@@ -71,10 +72,10 @@ impl Evidence {
         group: &GroupFile,
     ) -> Result<Option<Self>, Failure> {
         let mut capture = Capture::open(path, "reading")?;
-        let mut restorer = Restorer::new();
+        let (mut restorer, mut fragments) = (Restorer::new(), Fragments::new());
         while let Some(batch) = capture.next_batch()? {
-            for record in &batch {
-                let found = Self::of(record, &mut restorer);
+            for whole in batch.into_iter().filter_map(|r| fragments.take(r)) {
+                let found = Self::of(&whole.record, &mut restorer);
                 if let Some(found) = found.filter(|evidence| evidence.is_of(request, group)) {
                     let asked = request.asked_packet;
                     return Ok(Some(Self { asked, ..found }));
@@ -127,7 +128,7 @@ impl Evidence {
             summary,
             asked: signed.asked(),
             leaf: (summary.mode == Mode::Tree).then(|| signed.asked()),
-            window: Window::of(&signed, flow(&frame).ok()?),
+            window: Window::of(&signed),
             message,
             body,
         })

@@ -1,13 +1,15 @@
 //! `clew extract`: one packet in full form, in a capture of its own.
 
 use super::evidence::Evidence;
+use super::fragments::Fragments;
 use super::restore::in_full;
 use crate::capture::Capture;
 use crate::cli::Extract;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::output::Output;
-use clew_capture::{PacketLengths, Record, Writer};
+use clew_capture::{PacketLengths, Writer};
+use clew_packet::Reason;
 
 pub fn run(arguments: &Extract) -> Result<Status, Failure> {
     let (of, path) = (&arguments.of, &arguments.out.output);
@@ -17,35 +19,35 @@ pub fn run(arguments: &Extract) -> Result<Status, Failure> {
         Output::create(path, &of.input, arguments.out.force)?,
         PacketLengths::MayGrow,
     );
-    let (mut packets, mut found) = (0, false);
+    let (mut packets, mut found, mut fragments) = (0, false, Fragments::new());
     while let Some(batch) = capture.next_batch()? {
-        for mut record in batch {
-            let number = record.packet().map(|info| info.frame);
-            packets = number.unwrap_or(packets);
-            if number == Some(of.packet) {
-                record = in_full(record, &of.input, of.packet, &group)?;
-                Evidence::of_verified(&record, of.packet, &group)?;
-                found = true;
-            }
-            if is_kept(&record, of.packet) {
+        for record in batch {
+            let Some(info) = record.packet() else {
+                // Headers and the descriptions of interfaces.
                 writer.write(&record).map_err(Failure::write)?;
-            }
+                continue;
+            };
+            packets = info.frame;
+            let whole = fragments.take(record);
+            let Some(whole) = whole.filter(|whole| whole.numbers.contains(&of.packet)) else {
+                continue;
+            };
+            let full = in_full(whole.record, &of.input, of.packet, &group)?;
+            Evidence::of_verified(&full, of.packet, &group)?;
+            writer.write(&full).map_err(Failure::write)?;
+            found = true;
         }
     }
     if !found {
-        let missing = format!(
-            "packet {}: not found, the capture has {packets} packets",
-            of.packet
-        );
+        let missing = match packets < of.packet {
+            true => format!("not found, the capture has {packets} packets"),
+            false => format!("{}", Reason::MissingFragment),
+        };
+        let missing = format!("packet {}: {missing}", of.packet);
         return Err(Failure::file(&of.input, missing));
     }
     writer.finish().map_err(Failure::write)?.commit()?;
     let path = path.display();
     mention!("packet {}: valid, written to {path}", of.packet);
     Ok(Status::Yes)
-}
-
-/// The packet, and what is no packet: headers and the descriptions of interfaces.
-fn is_kept(record: &Record, number: u64) -> bool {
-    record.packet().is_none_or(|info| info.frame == number)
 }

@@ -5,6 +5,7 @@ mod demo;
 mod evidence;
 mod extract;
 mod flow;
+mod fragments;
 mod group;
 mod judge;
 mod live;

@@ -1,6 +1,7 @@
 //! Packets in coded carriage, brought into full form by the others of their block.
 
 use super::evidence::conclude;
+use super::fragments::Fragments;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
@@ -32,11 +33,11 @@ pub fn in_full(
         let failure = Failure::new(format!("{share}, and the capture must be read again"));
         return Err(failure.hint("save it to a file first"));
     }
-    let mut block = Block::of(&packet);
+    let (mut block, mut fragments) = (Block::of(&packet), Fragments::new());
     let mut capture = Capture::open(path, "restoring the signature")?;
     while let Some(batch) = capture.next_batch()? {
-        for other in &batch {
-            let Some(signature) = block.take(other) else {
+        for other in batch.into_iter().filter_map(|r| fragments.take(r)) {
+            let Some(signature) = block.take(&other.record) else {
                 continue;
             };
             let full = with_signature(&record, &packet, &signature)?;

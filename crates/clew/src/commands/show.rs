@@ -6,7 +6,7 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::report;
 use clew_engine::AsFrame;
-use clew_packet::{Block, SignedPacket, Summary, flow, read};
+use clew_packet::{Block, Carrier, SignedPacket, Summary, flow, read};
 use clew_wire::Hex;
 
 pub fn run(arguments: &Show) -> Result<Status, Failure> {
@@ -56,7 +56,14 @@ fn describe(packet: &SignedPacket<'_>) {
     } = packet.summary();
     let summary = packet.summary();
     let trailer = packet.trailer();
-    say!("trailer of {} bytes (not verified here)", trailer.length());
+    match trailer.carrier {
+        Carrier::Trailer => say!("trailer of {} bytes (not verified here)", trailer.length()),
+        carrier => {
+            let (carrier, length) = (carrier.as_str(), trailer.length());
+            say!("{carrier} with head and tail of {length} bytes (not verified here)");
+            say!("  packet     {}", report::endpoints(&packet.flow()));
+        }
+    }
     say!("  scheme     {}", report::scheme(&summary));
     say!("  mode       {}{}", mode.as_str(), place(&trailer.block));
     say!("  group      {group}.. (first 8 bytes of its id)");

@@ -29,11 +29,12 @@ pub enum Value {
 }
 
 /// In the order in which formats have them.
-pub const FIELDS: [Field; 13] = [
+pub const FIELDS: [Field; 14] = [
     field("verdict", "string", |f| text(f.conclusion.verdict.as_str())),
     field("reason", "string", |f| text(f.conclusion.reason.as_str())),
     field("group", "string", |f| f.group().map(Value::Text)),
     field("epoch", "count", |f| count(f.trailer()?.epoch)),
+    field("carrier", "string", |f| text(f.trailer()?.carrier.as_str())),
     field("mode", "string", |f| text(f.trailer()?.mode.as_str())),
     field("window", "count", |f| match f.block()? {
         Block::Window { k, .. } => count(k),

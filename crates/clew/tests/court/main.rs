@@ -7,6 +7,7 @@ mod coverage;
 mod epochs;
 mod finding;
 mod forks;
+mod live;
 mod matches;
 
 use base64::Engine;

@@ -20,6 +20,7 @@ const CAPTURE_BYTES_MAX: u64 = 30_000;
 /// The seeds of a target.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
+        "carriers" => vectors("carriers").map(frames_of).collect(),
         "coded_packets" => coded_blocks(),
         "container" => [captures(), built_captures()].concat(),
         "dkg" => openings::seeds(),
@@ -57,13 +58,16 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
 
 /// The packets of vectors that restore a signature.
 fn coded_blocks() -> Vec<Vec<u8>> {
-    let restored = vectors("packet-trailer").filter(|v| !v.all("full").is_empty());
-    let block = |vector: Vector| {
-        let packets = [vector.all("earlier-frame"), vector.all("frame")].concat();
-        let behind = |packet: &Vec<u8>| [&(packet.len() as u16).to_be_bytes()[..], packet].concat();
-        packets.iter().flat_map(behind).collect()
-    };
-    restored.map(block).collect()
+    let formats = ["packet-trailer", "carriers"].into_iter().flat_map(vectors);
+    let restored = formats.filter(|v| !v.all("full").is_empty());
+    restored.map(frames_of).collect()
+}
+
+/// The frames of a case, each behind its length.
+fn frames_of(vector: Vector) -> Vec<u8> {
+    let packets = [vector.all("earlier-frame"), vector.all("frame")].concat();
+    let behind = |packet: &Vec<u8>| [&(packet.len() as u16).to_be_bytes()[..], packet].concat();
+    packets.iter().flat_map(behind).collect()
 }
 
 /// A case of a vector file.
@@ -119,7 +123,8 @@ fn vector_frames() -> Vec<Vec<u8>> {
             .into_iter()
             .filter_map(move |frame| selected(link, 0, &frame))
     };
-    vectors("packet-trailer").flat_map(frames).collect()
+    let formats = ["packet-trailer", "carriers"].into_iter();
+    formats.flat_map(vectors).flat_map(frames).collect()
 }
 
 /// The first packets of each capture.

@@ -21,9 +21,10 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FORMATS: [&str; 10] = [
+const FORMATS: [&str; 11] = [
     "group-signature",
     "packet-trailer",
+    "carriers",
     "group-file",
     "opening",
     "key-file",

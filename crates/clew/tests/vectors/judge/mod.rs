@@ -1,6 +1,7 @@
 //! What the code says about a vector. Nothing here knows how the vectors were made.
 
 mod bbs04;
+mod carriers;
 mod dkg;
 mod effs;
 mod fixed;
@@ -49,6 +50,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     let outcome = match case.format.as_str() {
         "group-signature" => group_signature(case),
         "packet-trailer" => packet_trailer::judge(case),
+        "carriers" => carriers::judge(case),
         "group-file" => group_file::judge(case),
         "opening" => opening::judge(case),
         "key-file" => key_file::judge(case),
@@ -84,6 +86,16 @@ fn other(format: &str, name: &str) -> Result<Case, Stop> {
     case.ok_or_else(|| Stop::Wrong(format!("no {format}/{name}")))
 }
 
+/// Reasons that no packet with a trailer has.
+const OF_CARRIERS: [Reason; 6] = [
+    Reason::UnknownCarrier,
+    Reason::BadCarrier,
+    Reason::BadCarrierLength,
+    Reason::BadFragment,
+    Reason::MissingFragment,
+    Reason::Cookie,
+];
+
 /// Everything that the cases of a format have to expect, each at least once.
 pub fn rules(format: &str) -> Vec<&'static str> {
     match format {
@@ -105,13 +117,14 @@ pub fn rules(format: &str) -> Vec<&'static str> {
         ],
         "packet-trailer" => {
             // The files have single packets: nothing vouches for them.
-            let reasons = Reason::ALL.into_iter().filter(|reason| *reason != Reason::Vouched);
+            let reasons = Reason::ALL.into_iter().filter(|reason| *reason != Reason::Vouched && !OF_CARRIERS.contains(reason));
             let name = |reason: Reason| match reason {
                 Reason::Ok => "valid",
                 _ => reason.as_str(),
             };
             reasons.map(name).collect()
         }
+        "carriers" => carriers::RULES.split_whitespace().collect(),
         // Not `too-many-epochs`, for which a file would have 500 MB, nor `steps`: 5 MB.
         "group-file" => vec![
             "valid",

@@ -38,7 +38,7 @@ fn time(case: &Case) -> Result<Option<Timestamp>, Stop> {
     }
 }
 
-fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
+pub(super) fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
     // What the capture lacks of the frame, it lacks of the original too.
     let missing = case.u32("wire-length")? as usize - case.bytes("frame")?.len();
     Ok(Frame { link: LinkType(case.u32("link-type")?), bytes, wire_len: bytes.len() + missing })
@@ -46,8 +46,7 @@ fn frame<'a>(case: &'a Case, bytes: &'a [u8]) -> Result<Frame<'a>, Stop> {
 
 /// What a new receiver says about the frame, after the earlier ones if there are any.
 fn verify(case: &Case) -> Result<Conclusion, Stop> {
-    let file = other("group-file", case.word("group-file")?)?;
-    let keys = Keys(GroupFile::from_bytes(file.bytes("file")?)?);
+    let keys = keys(case)?;
     let acceptance =
         if case.has("receiver-start") { Acceptance::live(Timestamp(case.u64("receiver-start")?)) } else { Acceptance::capture() };
     let mut receiver = Receiver::new(keys, acceptance);
@@ -60,6 +59,12 @@ fn verify(case: &Case) -> Result<Conclusion, Stop> {
     let frame = frame(case, case.bytes("frame")?)?;
     let last = receive(&mut receiver, &frame, time(case)?);
     Ok(last.unwrap_or_else(|ticket| receiver.give_up(ticket)))
+}
+
+/// The keys of the group that the case names.
+pub(super) fn keys(case: &Case) -> Result<Keys, Stop> {
+    let file = other("group-file", case.word("group-file")?)?;
+    Ok(Keys(GroupFile::from_bytes(file.bytes("file")?)?))
 }
 
 fn receive(receiver: &mut Receiver<Keys>, frame: &Frame<'_>, time: Option<Timestamp>) -> Result<Conclusion, Ticket> {
@@ -128,18 +133,25 @@ fn redo(case: &Case) -> Result<(), Stop> {
     let key = other("key-file", case.word("member-key")?)?;
     let key = MemberKeyFile::decode(&key.joined("line")?)?;
     let precursor = precursor(case, &key)?;
+    let sender = sender(case, &key, policy(case)?)?;
+    let reason = sender.sign(&original, time(case)?, || precursor, &mut out);
+    holds(reason == SignOutcome::Signed, "it is signed")?;
+    case.check("frame", &out)
+}
+
+pub(super) fn policy(case: &Case) -> Result<Policy, Stop> {
     let flags = case.word("policy")?;
-    let policy = Policy {
+    Ok(Policy {
         nat: flags.contains("nat"),
         tolerant: flags.contains("tolerant"),
         incremental: flags.contains("incremental"),
         ..Policy::default()
-    };
-    let held = held(case, &key)?;
-    let sender = Sender::new(key.scheme(), key.group, held.epoch, policy);
-    let reason = sender.sign(&original, time(case)?, || precursor, &mut out);
-    holds(reason == SignOutcome::Signed, "it is signed")?;
-    case.check("frame", &out)
+    })
+}
+
+pub(super) fn sender(case: &Case, key: &MemberKeyFile, policy: Policy) -> Result<Sender, Stop> {
+    let held = held(case, key)?;
+    Ok(Sender::new(key.scheme(), key.group, held.epoch, policy))
 }
 
 /// The epoch that signs at the time of the case.
@@ -150,7 +162,7 @@ fn held<'a>(case: &Case, key: &'a MemberKeyFile) -> Result<&'a HeldEpoch, Stop> 
 }
 
 /// With the nonces of the case.
-fn precursor(case: &Case, key: &MemberKeyFile) -> Result<Precursor, Stop> {
+pub(super) fn precursor(case: &Case, key: &MemberKeyFile) -> Result<Precursor, Stop> {
     let held = held(case, key)?;
     Ok(match key.signing_key(held)? {
         SigningKey::Bbs04(signer) => {
@@ -165,7 +177,7 @@ fn precursor(case: &Case, key: &MemberKeyFile) -> Result<Precursor, Stop> {
 }
 
 /// The keys of one group file.
-struct Keys(GroupFile);
+pub(super) struct Keys(GroupFile);
 
 impl KeySource for Keys {
     fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {

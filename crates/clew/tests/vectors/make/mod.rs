@@ -1,5 +1,6 @@
 //! The generator of the vectors. All randomness is from labels, so that a new case changes no other.
 
+mod carriers;
 mod damage;
 mod effs;
 mod flow;
@@ -23,6 +24,7 @@ pub fn all() -> Vec<Case> {
     flat([
         group_signature::all(),
         packet::all(),
+        carriers::all(),
         group_file::all(),
         opening::all(),
         key_file::all(),

@@ -4,7 +4,7 @@ use clew_wire::Instant;
 use std::time::Duration;
 
 /// Signatures that wait longer than this are a sign of load.
-pub const LOAD_WAIT: Duration = Duration::from_millis(5);
+pub const OVERLOAD_WAIT: Duration = Duration::from_millis(5);
 /// How long there is load before senders are told a cookie.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How long they are told before datagrams without a cookie are dropped: honest senders lose none.
@@ -28,7 +28,7 @@ pub enum Gate {
 
 /// Moves the gate, with hysteresis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub(crate) struct Gatekeeper {
     gate: Gate,
     /// Since when there is load without a pause.
     busy_since: Option<Instant>,
@@ -37,7 +37,7 @@ pub(crate) struct Load {
     dropped: (Instant, u32),
 }
 
-impl Load {
+impl Gatekeeper {
     /// Returns an open gate.
     pub const fn new(now: Instant) -> Self {
         Self {
@@ -53,15 +53,16 @@ impl Load {
         self.gate
     }
 
-    /// Looks at whether there is load now.
-    pub fn see(&mut self, is_busy: bool, now: Instant) {
+    /// Looks at whether there is load now. Returns whether the gate was shut by it.
+    pub fn see(&mut self, is_busy: bool, now: Instant) -> bool {
         if !is_busy {
             self.busy_since = None;
             if now - self.last_busy >= CALM {
                 self.gate = Gate::Open;
             }
-            return;
+            return false;
         }
+        let before = self.gate;
         self.last_busy = now;
         let lasted = now - *self.busy_since.get_or_insert(now);
         self.gate = match self.gate {
@@ -69,6 +70,7 @@ impl Load {
             Gate::Warning if lasted >= PATIENCE + WARNING => Gate::Shut,
             gate => gate,
         };
+        self.gate == Gate::Shut && before != Gate::Shut
     }
 
     /// Takes note of a datagram that the shut gate dropped.
@@ -94,10 +96,10 @@ mod tests {
 
     #[test]
     fn the_gate_shuts_after_a_warning_and_opens_when_it_is_calm() {
-        let mut load = Load::new(at(0));
+        let mut keeper = Gatekeeper::new(at(0));
         let mut see = |is_busy, ms| {
-            load.see(is_busy, at(ms));
-            load.gate()
+            keeper.see(is_busy, at(ms));
+            keeper.gate()
         };
         assert_eq!(see(true, 0), Gate::Open);
         assert_eq!(see(false, 40), Gate::Open);
@@ -112,14 +114,15 @@ mod tests {
 
     #[test]
     fn a_flood_at_the_gate_keeps_it_shut() {
-        let mut load = Load::new(at(0));
-        [0, 50, 300].iter().for_each(|ms| load.see(true, at(*ms)));
-        assert_eq!(load.gate(), Gate::Shut);
-        (0..30_000).for_each(|ms| load.dropped(at(300 + ms)));
-        load.see(false, at(30_300));
-        assert_eq!(load.gate(), Gate::Shut, "a thousand a second");
-        (0..100).for_each(|tenths| load.dropped(at(30_300 + tenths * 100)));
-        load.see(false, at(40_300));
-        assert_eq!(load.gate(), Gate::Open, "ten a second");
+        let mut keeper = Gatekeeper::new(at(0));
+        let shut = [0, 50, 300, 301].map(|ms| keeper.see(true, at(ms)));
+        assert_eq!(shut, [false, false, true, false]);
+        assert_eq!(keeper.gate(), Gate::Shut);
+        (0..30_000).for_each(|ms| keeper.dropped(at(300 + ms)));
+        keeper.see(false, at(30_300));
+        assert_eq!(keeper.gate(), Gate::Shut, "a thousand a second");
+        (0..110).for_each(|tenths| keeper.dropped(at(30_300 + tenths * 100)));
+        keeper.see(false, at(41_300));
+        assert_eq!(keeper.gate(), Gate::Open, "ten a second");
     }
 }

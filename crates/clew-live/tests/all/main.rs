@@ -1,0 +1,12 @@
+//! The core of the live daemon, in a deterministic simulation.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod attacks;
+mod common;
+mod privacy;
+mod sending;
+mod traffic;
