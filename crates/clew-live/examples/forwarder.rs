@@ -36,7 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn wait<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) -> io::Result<()> {
-    let mut all: Vec<_> = descriptors.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    let mut all: Vec<_> = descriptors
+        .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+        .collect();
     poll(&mut all, PollTimeout::NONE)?;
     Ok(())
 }

@@ -147,7 +147,10 @@ mod tests {
         });
         serve_until(&control, || asked.is_finished());
         let answers = asked.join().unwrap();
-        assert_eq!(answers, [Answer::Status(Box::default()), Answer::Refused("no".into())]);
+        assert_eq!(
+            answers,
+            [Answer::Status(Box::default()), Answer::Refused("no".into())]
+        );
     }
 
     #[test]
@@ -174,7 +177,10 @@ mod tests {
         let (_folder, path, control) = control();
         drop(control);
         assert!(path.exists());
-        assert_eq!(ask(&path, Request::Status).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        assert_eq!(
+            ask(&path, Request::Status).unwrap_err().kind(),
+            ErrorKind::ConnectionRefused
+        );
         Control::listen(&path).unwrap();
     }
 }

@@ -195,7 +195,10 @@ mod tests {
             sum: 0,
         };
         let of = |per_mille| distribution.quantile(per_mille);
-        assert_eq!([of(0), of(500), of(501), of(990), of(999)], [2, 2, 8, 8, 1024].map(Some));
+        assert_eq!(
+            [of(0), of(500), of(501), of(990), of(999)],
+            [2, 2, 8, 8, 1024].map(Some)
+        );
         assert_eq!(Distribution::default().quantile(500), None);
     }
 }

@@ -172,7 +172,10 @@ impl TunWriter {
         let room = &mut self.room[..count];
         let device = &self.tun.device;
         if self.tun.writes_single.load(Ordering::Relaxed) {
-            return room.iter().map(|packet| device.send(packet).map(drop)).fold(Ok(()), Result::or);
+            return room
+                .iter()
+                .map(|packet| device.send(packet).map(drop))
+                .fold(Ok(()), Result::or);
         }
         let sent = device.send_multiple(&mut self.table, room, VIRTIO_NET_HDR_LEN);
         match sent {

@@ -93,7 +93,12 @@ impl Udp {
     }
 
     /// Sends datagrams. Returns how many went, and why the others did not.
-    pub fn send(&self, to: SocketAddr, from: Option<IpAddr>, burst: &Burst) -> (usize, Option<Refusal>) {
+    pub fn send(
+        &self,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        burst: &Burst,
+    ) -> (usize, Option<Refusal>) {
         let of_family = |socket: &&One| socket.is_ipv4 == to.is_ipv4();
         let Some(socket) = self.sockets.iter().find(of_family) else {
             return (0, Some(Refusal::Other(libc::EAFNOSUPPORT)));
@@ -192,7 +197,9 @@ impl One {
         };
         // Too long in one call, it has no path MTU in the socket's errors; alone it has.
         let codes = [libc::EINVAL, libc::EIO, libc::EMSGSIZE];
-        let is_of_segments = error.raw_os_error().is_some_and(|code| codes.contains(&code));
+        let is_of_segments = error
+            .raw_os_error()
+            .is_some_and(|code| codes.contains(&code));
         if count == 1 || !is_of_segments {
             return Err((0, refusal(&error)));
         }
@@ -277,8 +284,16 @@ fn state_of(io: &UdpSocket) -> io::Result<UdpSocketState> {
 }
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
-    let v4 = || storage.as_sockaddr_in().map(|v4| SocketAddr::from((v4.ip(), v4.port())));
-    let v6 = || storage.as_sockaddr_in6().map(|v6| SocketAddr::from((v6.ip(), v6.port())));
+    let v4 = || {
+        storage
+            .as_sockaddr_in()
+            .map(|v4| SocketAddr::from((v4.ip(), v4.port())))
+    };
+    let v6 = || {
+        storage
+            .as_sockaddr_in6()
+            .map(|v6| SocketAddr::from((v6.ip(), v6.port())))
+    };
     v4().or_else(v6)
 }
 
@@ -295,7 +310,9 @@ fn is_reported(error: &io::Error) -> bool {
         libc::EACCES,
         libc::EMSGSIZE,
     ];
-    error.raw_os_error().is_some_and(|code| codes.contains(&code))
+    error
+        .raw_os_error()
+        .is_some_and(|code| codes.contains(&code))
 }
 
 fn refusal(error: &io::Error) -> Refusal {
@@ -334,7 +351,9 @@ impl Datagrams {
         let mut slices = self.bytes.chunks_mut(TRAIN).map(IoSliceMut::new);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
-        let received = socket.state().recv((&socket.io).into(), &mut slices, &mut self.metas);
+        let received = socket
+            .state()
+            .recv((&socket.io).into(), &mut slices, &mut self.metas);
         match received {
             Ok(count) => {
                 self.count = count;

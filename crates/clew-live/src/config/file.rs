@@ -246,7 +246,10 @@ fn peers(raw: Vec<RawPeer>, port: u16, folder: &Path) -> Result<Vec<Peer>, Broke
     Ok(peers)
 }
 
-fn prefixes(raw: &Spanned<Vec<Spanned<IpNet>>>, known: &mut Vec<IpNet>) -> Result<Vec<IpNet>, Broken> {
+fn prefixes(
+    raw: &Spanned<Vec<Spanned<IpNet>>>,
+    known: &mut Vec<IpNet>,
+) -> Result<Vec<IpNet>, Broken> {
     let all = raw.get_ref();
     if all.is_empty() {
         return Err((Some(raw.span()), Rule::NoPrefix));
@@ -279,7 +282,9 @@ fn prefixes(raw: &Spanned<Vec<Spanned<IpNet>>>, known: &mut Vec<IpNet>) -> Resul
 /// these are never captured.
 fn has_hosts(net: &IpNet) -> bool {
     match net.addr() {
-        IpAddr::V4(v4) if net.prefix_len() >= 4 => !v4.is_multicast() && !v4.is_loopback() && !v4.is_link_local(),
+        IpAddr::V4(v4) if net.prefix_len() >= 4 => {
+            !v4.is_multicast() && !v4.is_loopback() && !v4.is_link_local()
+        }
         IpAddr::V6(v6) if net.prefix_len() >= 8 => {
             !v6.is_multicast() && !v6.is_loopback() && !v6.is_unicast_link_local()
         }
@@ -288,7 +293,11 @@ fn has_hosts(net: &IpNet) -> bool {
 }
 
 fn endpoint_of(text: &Spanned<String>, port: u16) -> Result<SocketAddr, Broken> {
-    let bare = || text.get_ref().parse().map(|ip: IpAddr| SocketAddr::new(ip, port));
+    let bare = || {
+        text.get_ref()
+            .parse()
+            .map(|ip: IpAddr| SocketAddr::new(ip, port))
+    };
     let at: SocketAddr = text.get_ref().parse().or_else(|_| bare()).map_err(|_| {
         let rule = Rule::EndpointText(text.get_ref().clone());
         (Some(text.span()), rule)

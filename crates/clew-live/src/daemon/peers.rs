@@ -36,7 +36,8 @@ impl Peers {
         let mut ranges = Vec::new();
         let mut reaches = Vec::new();
         for (index, peer) in (0..).zip(&config.peers) {
-            let range = |net: &IpNet| (bits(net.network()), bits(net.broadcast()), PeerIndex(index));
+            let range =
+                |net: &IpNet| (bits(net.network()), bits(net.broadcast()), PeerIndex(index));
             ranges.extend(peer.prefixes.iter().map(range));
             reaches.push(Reach {
                 remote: peer.endpoint,
@@ -251,7 +252,10 @@ mod tests {
         let mut peers = Peers::new(&config(TWO));
         assert!(!peers.lower("10.0.0.9:4909".parse().unwrap(), 1400, at(1)));
         assert!(!peers.lower("10.0.0.2:4910".parse().unwrap(), 1400, at(1)));
-        assert!(peers.lower("10.0.0.2:0".parse().unwrap(), 1450, at(1)), "the host's own");
+        assert!(
+            peers.lower("10.0.0.2:0".parse().unwrap(), 1450, at(1)),
+            "the host's own"
+        );
         assert!(peers.lower("10.0.0.2:4909".parse().unwrap(), 1400, at(1)));
         let (_, path) = peers.paths(at(2)).next().unwrap();
         assert_eq!(path.mtu, 1400);

@@ -32,7 +32,9 @@ pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
             let now = shared.clock.now().instant;
             let due = next.map_or(u64::MAX, Instant::as_nanos);
             shared.receiver_due.store(due, Ordering::Release);
-            shared.wake_receiver.wait(shared.udp.descriptors(), next, now)?;
+            shared
+                .wake_receiver
+                .wait(shared.udp.descriptors(), next, now)?;
         }
     }
     Ok(())
@@ -54,10 +56,7 @@ fn receive<K: KeySource>(
     shared.udp.receive(room, take)
 }
 
-fn take_cookies<K: KeySource>(
-    shared: &Shared<K>,
-    cookies: &mut Vec<(SocketAddr, CookieMessage)>,
-) {
+fn take_cookies<K: KeySource>(shared: &Shared<K>, cookies: &mut Vec<(SocketAddr, CookieMessage)>) {
     if cookies.is_empty() {
         return;
     }

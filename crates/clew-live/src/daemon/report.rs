@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 /// Counters by the names of their reasons.
 fn named<R: ToString>(counters: impl Iterator<Item = (R, u64)>) -> BTreeMap<String, u64> {
-    counters.map(|(reason, count)| (reason.to_string(), count)).collect()
+    counters
+        .map(|(reason, count)| (reason.to_string(), count))
+        .collect()
 }
 
 impl<K: KeySource> Shared<K> {
@@ -72,7 +74,10 @@ impl<K: KeySource> Shared<K> {
         let table = lock(&self.peers);
         let reaches = table.peers.reaches().iter().zip(&table.traffic);
         let each = config.peers.iter().zip(reaches);
-        let status = |(peer, (reach, (packets, last))): (&crate::config::Peer, (&super::peers::Reach, &(u64, Option<clew_wire::Instant>)))| {
+        let status = |(peer, (reach, (packets, last))): (
+            &crate::config::Peer,
+            (&super::peers::Reach, &(u64, Option<clew_wire::Instant>)),
+        )| {
             let ago = last.map(|last| (now.instant - last).as_secs());
             PeerStatus {
                 prefixes: peer.prefixes.iter().map(ToString::to_string).collect(),

@@ -119,7 +119,9 @@ impl<K: KeySource> Plane<'_, K> {
             is_too_long |= send_burst(self.shared, burst);
         }
         let mut outbound = lock(&self.shared.outbound);
-        self.bursts.drain(..).for_each(|burst| outbound.recycle(burst.bytes));
+        self.bursts
+            .drain(..)
+            .for_each(|burst| outbound.recycle(burst.bytes));
         drop(outbound);
         if is_too_long {
             self.shared.hear_errors();

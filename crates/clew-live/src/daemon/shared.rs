@@ -112,7 +112,10 @@ impl<K: KeySource> Shared<K> {
         let generation = generation();
         let options = inbound_options(&config);
         let inbound = Inbound::new(material.keys, options, Vec::new(), now, secret);
-        let outbound = Outbound::new(Some(Arc::clone(&identity)), outbound_options(&config.signing));
+        let outbound = Outbound::new(
+            Some(Arc::clone(&identity)),
+            outbound_options(&config.signing),
+        );
         let peers = PeerTable {
             peers: Peers::new(&config),
             groups: material.groups,
@@ -241,7 +244,9 @@ impl<K: KeySource> Shared<K> {
         }
         self.note(ready);
         let mut inbound = lock(&self.inbound);
-        ready.drain(..).for_each(|delivery| inbound.recycle(delivery.bytes));
+        ready
+            .drain(..)
+            .for_each(|delivery| inbound.recycle(delivery.bytes));
         next
     }
 

@@ -58,7 +58,9 @@ impl Wake {
 
 /// Waits a while until a descriptor takes more. Returns whether it does.
 pub fn writable<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>, wait: Duration) -> bool {
-    let mut all: Vec<_> = descriptors.map(|fd| PollFd::new(fd, PollFlags::POLLOUT)).collect();
+    let mut all: Vec<_> = descriptors
+        .map(|fd| PollFd::new(fd, PollFlags::POLLOUT))
+        .collect();
     let millis = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
     poll(&mut all, PollTimeout::from(millis)).is_ok_and(|ready| ready > 0)
 }

@@ -66,7 +66,10 @@ impl Facts {
     pub fn read(config: &Config) -> Result<Self, SetupError> {
         let programs = Programs::find()?;
         let user = account(config)?.uid.as_raw();
-        let tun = OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+        let tun = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/net/tun");
         tun.map_err(SetupError::NoTun)?;
         nothing_in_the_way(config, &programs)?;
         filter_works(config, &programs)?;

@@ -317,7 +317,9 @@ fn write_line(file: &mut File, action: &Action) -> io::Result<()> {
 fn rewrite(path: &Path, actions: &[Action]) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
-    actions.iter().try_for_each(|action| write_line(&mut file, action))?;
+    actions
+        .iter()
+        .try_for_each(|action| write_line(&mut file, action))?;
     fs::rename(new, path)
 }
 

@@ -55,9 +55,15 @@ impl Maker<'_> {
 
     fn interface(&self) -> Vec<Step> {
         let (name, user) = (&self.config.interface, self.facts.user);
-        let offload = if self.facts.has_offload { " vnet_hdr" } else { "" };
+        let offload = if self.facts.has_offload {
+            " vnet_hdr"
+        } else {
+            ""
+        };
         let made = Step {
-            action: self.ip(&format!("tuntap add dev {name} mode tun user {user}{offload}")),
+            action: self.ip(&format!(
+                "tuntap add dev {name} mode tun user {user}{offload}"
+            )),
             undo: Some(self.ip(&format!("link del dev {name}"))),
         };
         let mtu = self.config.mtu;
@@ -198,7 +204,9 @@ fn selectors(rule: &Exclude, of: &str) -> Vec<String> {
     }
     let to = rule.from.map_or(String::new(), |net| format!("to {net} "));
     let port = |protocol: &str, port: u16| {
-        ["sport", "dport"].map(|end| format!("{to}ipproto {protocol} {end} {port}")).into()
+        ["sport", "dport"]
+            .map(|end| format!("{to}ipproto {protocol} {end} {port}"))
+            .into()
     };
     match rule.protocol {
         Protocol::Any => vec![to.trim_end().to_owned()],

@@ -61,9 +61,12 @@ fn left(text: &str) -> Option<String> {
     if field("Threads") != Some("1") {
         return Some("threads have started already".into());
     }
-    let is_empty = |name: &str| field(name).is_some_and(|set| set.bytes().all(|digit| digit == b'0'));
+    let is_empty =
+        |name: &str| field(name).is_some_and(|set| set.bytes().all(|digit| digit == b'0'));
     let set = SETS.into_iter().find(|name| !is_empty(name))?;
-    Some(format!("the process holds capabilities: {set} is not empty"))
+    Some(format!(
+        "the process holds capabilities: {set} is not empty"
+    ))
 }
 
 #[cfg(test)]

@@ -101,7 +101,9 @@ pub fn counter(programs: &Programs, table: &str, name: &str) -> Option<u64> {
     let text = ask(nft, &["-j", "list", "counter", "inet", table, name]).ok()?;
     let value: serde_json::Value = serde_json::from_str(&text).ok()?;
     let objects = value["nftables"].as_array()?;
-    objects.iter().find_map(|object| object["counter"]["packets"].as_u64())
+    objects
+        .iter()
+        .find_map(|object| object["counter"]["packets"].as_u64())
 }
 
 /// Does an action.
@@ -152,8 +154,15 @@ mod tests {
     #[test]
     fn what_is_gone_is_undone() {
         undo(&shell("echo 'Cannot find device \"x\"' >&2; exit 1")).unwrap();
-        undo(&shell("echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2")).unwrap_err();
+        undo(&shell(
+            "echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2",
+        ))
+        .unwrap_err();
         let path = PathBuf::from("/proc/sys/net/ipv4/conf/no-such-device/rp_filter");
-        undo(&Action::Write { path, text: "1".into() }).unwrap();
+        undo(&Action::Write {
+            path,
+            text: "1".into(),
+        })
+        .unwrap();
     }
 }

@@ -69,7 +69,9 @@ pub(super) fn ruleset(config: &Config) -> String {
 }
 
 fn elements(config: &Config, is_v4: bool) -> String {
-    let of_family = config.prefixes().filter(|net| net.addr().is_ipv4() == is_v4);
+    let of_family = config
+        .prefixes()
+        .filter(|net| net.addr().is_ipv4() == is_v4);
     let all: Vec<String> = of_family.map(IpNet::to_string).collect();
     match all.is_empty() {
         true => String::new(),
@@ -88,7 +90,11 @@ fn never(config: &Config, is_in: bool) -> String {
     ];
     if !config.sign_ntp {
         // Answers have a length between NTP's header alone and one with a digest.
-        let (mine, theirs) = if is_in { ("dport", "sport") } else { ("sport", "dport") };
+        let (mine, theirs) = if is_in {
+            ("dport", "sport")
+        } else {
+            ("sport", "dport")
+        };
         rules.push(format!("udp {mine} 123 accept"));
         rules.push(format!("udp {theirs} 123 udp length 56-76 accept"));
     }
@@ -106,7 +112,9 @@ fn excluded(rule: &Exclude, is_in: bool) -> Vec<String> {
     let what = match rule.protocol {
         Protocol::Any => vec![String::new()],
         Protocol::Icmp => vec!["meta l4proto { icmp, ipv6-icmp } ".to_owned()],
-        Protocol::Udp(port) => ["sport", "dport"].map(|end| format!("udp {end} {port} ")).into(),
+        Protocol::Udp(port) => ["sport", "dport"]
+            .map(|end| format!("udp {end} {port} "))
+            .into(),
         Protocol::Tcp(port) => vec![
             format!("tcp dport {port} "),
             format!("tcp sport {port} tcp flags & (syn | ack) != syn "),

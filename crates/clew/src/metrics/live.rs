@@ -42,19 +42,47 @@ impl Collector for Snapshot {
         let (status, out, inn) = (&self.0, &self.0.outbound, &self.0.inbound);
         for (name, help, count) in [
             ("sent_packets", "Packets that left signed", out.packets),
-            ("sent_bytes", "Their bytes, before they were signed", out.bytes),
-            ("sent_datagrams", "Datagrams sent, fragments included", out.datagrams),
+            (
+                "sent_bytes",
+                "Their bytes, before they were signed",
+                out.bytes,
+            ),
+            (
+                "sent_datagrams",
+                "Datagrams sent, fragments included",
+                out.datagrams,
+            ),
             ("sent_fragments", "Fragments among them", out.fragments),
             ("signatures", "Signatures made", out.signatures),
-            ("online_signatures", "Signatures without a precursor", out.online),
-            ("delivered_packets", "Verified packets that were delivered", inn.packets),
+            (
+                "online_signatures",
+                "Signatures without a precursor",
+                out.online,
+            ),
+            (
+                "delivered_packets",
+                "Verified packets that were delivered",
+                inn.packets,
+            ),
             ("delivered_bytes", "Their bytes", inn.bytes),
             ("received_datagrams", "Datagrams that came", inn.datagrams),
             ("verified_signatures", "Signatures verified", inn.signatures),
             ("good_signatures", "Those that held", inn.good_signatures),
-            ("verification_nanoseconds", "CPU time of verification", inn.verification_ns),
-            ("prepared_precursors", "Precursors prepared", status.pool.prepared),
-            ("starvations", "How often no precursor was ready", status.pool.starved),
+            (
+                "verification_nanoseconds",
+                "CPU time of verification",
+                inn.verification_ns,
+            ),
+            (
+                "prepared_precursors",
+                "Precursors prepared",
+                status.pool.prepared,
+            ),
+            (
+                "starvations",
+                "How often no precursor was ready",
+                status.pool.starved,
+            ),
             ("clock_steps", "Steps of the wall clock", inn.clock_steps),
         ] {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
@@ -63,29 +91,85 @@ impl Collector for Snapshot {
         let gates = ["open", "warning", "shut"];
         let gate = gates.iter().position(|gate| *gate == inn.gate).unwrap_or(0);
         for (name, help, is) in [
-            ("ready_precursors", "Precursors that are ready", status.pool.ready as u64),
-            ("held_packets", "Packets that wait for their verdicts", inn.held),
-            ("waiting_signatures", "Signatures that wait for a verifier", inn.waiting_signatures),
-            ("gate", "Who needs a cookie: 0 nobody, 1 soon, 2 everybody", gate as u64),
-            ("signs", "Whether this machine signs", u64::from(status.signer.epoch.is_some())),
+            (
+                "ready_precursors",
+                "Precursors that are ready",
+                status.pool.ready as u64,
+            ),
+            (
+                "held_packets",
+                "Packets that wait for their verdicts",
+                inn.held,
+            ),
+            (
+                "waiting_signatures",
+                "Signatures that wait for a verifier",
+                inn.waiting_signatures,
+            ),
+            (
+                "gate",
+                "Who needs a cookie: 0 nobody, 1 soon, 2 everybody",
+                gate as u64,
+            ),
+            (
+                "signs",
+                "Whether this machine signs",
+                u64::from(status.signer.epoch.is_some()),
+            ),
         ] {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             ConstGauge::new(i64::try_from(is).unwrap_or(i64::MAX)).encode(into)?;
         }
         for (name, help, counts) in [
-            ("unsent", "Packets that were not sent, by reason", &out.unsent),
-            ("verdicts", "Packets by the reason of their verdict", &inn.verdicts),
-            ("refused", "Datagrams that were refused, by reason", &inn.refused),
-            ("dropped", "Packets that the carrier dropped, by reason", &status.dropped),
+            (
+                "unsent",
+                "Packets that were not sent, by reason",
+                &out.unsent,
+            ),
+            (
+                "verdicts",
+                "Packets by the reason of their verdict",
+                &inn.verdicts,
+            ),
+            (
+                "refused",
+                "Datagrams that were refused, by reason",
+                &inn.refused,
+            ),
+            (
+                "dropped",
+                "Packets that the carrier dropped, by reason",
+                &status.dropped,
+            ),
         ] {
             by_reason(&mut encoder, name, help, counts)?;
         }
         for (name, help, distribution) in [
-            ("packets_signed_together", "Packets a signature, of those sent", &out.k),
-            ("packets_verified_together", "Packets a signature, of those received", &inn.k),
-            ("batch_signatures", "Signatures verified together", &inn.batches),
-            ("sign_wait_microseconds", "From arrival to departure", &out.waits),
-            ("verify_wait_microseconds", "From arrival to delivery", &inn.waits),
+            (
+                "packets_signed_together",
+                "Packets a signature, of those sent",
+                &out.k,
+            ),
+            (
+                "packets_verified_together",
+                "Packets a signature, of those received",
+                &inn.k,
+            ),
+            (
+                "batch_signatures",
+                "Signatures verified together",
+                &inn.batches,
+            ),
+            (
+                "sign_wait_microseconds",
+                "From arrival to departure",
+                &out.waits,
+            ),
+            (
+                "verify_wait_microseconds",
+                "From arrival to delivery",
+                &inn.waits,
+            ),
         ] {
             histogram(&mut encoder, name, help, distribution)?;
         }

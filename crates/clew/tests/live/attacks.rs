@@ -12,7 +12,12 @@ fn listener(lan: &Lan, host: usize) -> Child {
         while True: print(s.recvfrom(99)[0].decode(), flush=True)";
     let mut child = lan.python(host, program);
     let mut line = [0; 6];
-    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut line)
+        .unwrap();
     child
 }
 
@@ -40,7 +45,12 @@ fn spoof(lan: &Lan) {
 fn heard(mut listener: Child) -> Vec<String> {
     listener.kill().unwrap();
     let mut all = String::new();
-    listener.stdout.take().unwrap().read_to_string(&mut all).unwrap();
+    listener
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut all)
+        .unwrap();
     listener.wait().unwrap();
     all.lines().map(str::to_owned).collect()
 }
@@ -73,7 +83,10 @@ fn enforce_delivers_nothing_unsigned_and_honest_packets_still() {
     assert!(lan.pings(ONE, &Lan::v4(TWO)), "it still works");
     let heard = heard(listener);
     assert!(heard.contains(&"honest".to_owned()), "{heard:?}");
-    assert!(heard.contains(&"stranger".to_owned()), "others pass: {heard:?}");
+    assert!(
+        heard.contains(&"stranger".to_owned()),
+        "others pass: {heard:?}"
+    );
     assert!(!heard.contains(&"forged".to_owned()), "{heard:?}");
 }
 
@@ -98,7 +111,9 @@ fn others_may_not_ask() {
     lan.up(ONE, &one, &[]);
     let mut command = lan.within(ONE, "setpriv");
     let command = command.args(["--reuid", "1", "--regid", "1", "--clear-groups"]);
-    let command = command.arg(env!("CARGO_BIN_EXE_clew")).args(["status", &lan.name(ONE)]);
+    let command = command
+        .arg(env!("CARGO_BIN_EXE_clew"))
+        .args(["status", &lan.name(ONE)]);
     let output = command.output().unwrap();
     let said = text(&output.stderr);
     if said.contains("setpriv") {

@@ -12,11 +12,17 @@ fn a_revoked_machine_is_refused_as_soon_as_the_group_file_says_so() {
     lan.clew(&["revoke", group.to_str().unwrap(), "host-0"]);
     lan.publish();
     until("the news at the machine itself", || {
-        lan.status(ONE)["signer"]["trouble"].as_str().is_some_and(|why| why.contains("revoked"))
+        lan.status(ONE)["signer"]["trouble"]
+            .as_str()
+            .is_some_and(|why| why.contains("revoked"))
     });
     until("silence", || !lan.pings(ONE, &Lan::v4(TWO)));
     let log = lan.log(ONE);
-    assert_eq!(log.matches("nothing is signed: ").count(), 1, "said once: {log}");
+    assert_eq!(
+        log.matches("nothing is signed: ").count(),
+        1,
+        "said once: {log}"
+    );
 }
 
 #[test]
@@ -28,8 +34,14 @@ fn a_bad_file_keeps_the_old_one_and_is_named_once() {
     let reload = |lan: &Lan| lan.in_host(ONE, &["reload", &lan.name(ONE)]);
     for (bad, said) in [
         (format!("nane = 1\n{good}"), "unknown field `nane`"),
-        (good.replace("\"10.8.1.2/32\", ", ""), "that needs clew down and clew up"),
-        (good.replace("0.key", "missing.key"), "missing.key: file does not exist"),
+        (
+            good.replace("\"10.8.1.2/32\", ", ""),
+            "that needs clew down and clew up",
+        ),
+        (
+            good.replace("0.key", "missing.key"),
+            "missing.key: file does not exist",
+        ),
     ] {
         fs::write(&path, bad).unwrap();
         for _ in 0..2 {
@@ -56,9 +68,15 @@ fn a_reload_loses_no_packet() {
     let ping = ping.stdout(std::process::Stdio::piped()).spawn().unwrap();
     for _ in 0..5 {
         let [supervisor, _] = lan.processes(ONE);
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGHUP).unwrap();
+        nix::sys::signal::kill(
+            nix::unistd::Pid::from_raw(supervisor),
+            nix::sys::signal::Signal::SIGHUP,
+        )
+        .unwrap();
         let seen = lan.log(ONE).matches("read the files again").count();
-        until("a reload", || lan.log(ONE).matches("read the files again").count() > seen);
+        until("a reload", || {
+            lan.log(ONE).matches("read the files again").count() > seen
+        });
     }
     let output = ping.wait_with_output().unwrap();
     let said = text(&output.stdout);

@@ -16,13 +16,22 @@ fn each_mistake_is_one_sentence_and_changes_nothing() {
     let endpoint = format!("endpoint = \"{}\"", Lan::v4(TWO));
     for (config, said) in [
         (good.replace("inbound", "inbond"), "unknown field `inbond`"),
-        (good.replace("0.key", "missing.key"), "missing.key: file does not exist"),
+        (
+            good.replace("0.key", "missing.key"),
+            "missing.key: file does not exist",
+        ),
         (good.replace("0.key", "group.clew"), "group.clew: "),
         (good.replace("\"group.clew\"", "\"0.key\""), "0.key: "),
         (good.replace("0.key", "secret.key"), "as user nobody: "),
-        (good.replace("nobody", "no-such-user"), "user \"no-such-user\": no such user"),
+        (
+            good.replace("nobody", "no-such-user"),
+            "user \"no-such-user\": no such user",
+        ),
         (good.replace("nobody", "root"), "user \"root\" is root"),
-        (good.replace(&endpoint, "endpoint = \"198.51.100.1\""), "endpoint 198.51.100.1:4909: no route"),
+        (
+            good.replace(&endpoint, "endpoint = \"198.51.100.1\""),
+            "endpoint 198.51.100.1:4909: no route",
+        ),
         (interface, "interface wire exists already"),
     ] {
         let path = lan.path(&format!("{}.toml", lan.name(ONE)));
@@ -30,8 +39,14 @@ fn each_mistake_is_one_sentence_and_changes_nothing() {
         let output = lan.in_host(ONE, &["up", path.to_str().unwrap()]);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        let first = stderr.lines().find(|line| !line.starts_with("clew: warning")).unwrap();
-        assert!(first.starts_with("clew: ") && first.contains(said), "{stderr} for {said}");
+        let first = stderr
+            .lines()
+            .find(|line| !line.starts_with("clew: warning"))
+            .unwrap();
+        assert!(
+            first.starts_with("clew: ") && first.contains(said),
+            "{stderr} for {said}"
+        );
         assert_eq!(lan.state(ONE), before, "{said}");
     }
 }
@@ -64,7 +79,11 @@ fn check_says_what_would_be_done_and_changes_nothing() {
     let output = lan.in_host(ONE, &["up", "--check", config.to_str().unwrap()]);
     let said = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    for line in ["signs as       host-0, epoch 0", "nft -f -", "pref 4910 lookup 4909"] {
+    for line in [
+        "signs as       host-0, epoch 0",
+        "nft -f -",
+        "pref 4910 lookup 4909",
+    ] {
         assert!(said.contains(line), "{line} is not in\n{said}");
     }
     assert_eq!(lan.state(ONE), before);

@@ -18,11 +18,25 @@ fn down_undoes_what_killed_processes_left() {
     both(&mut lan, "inbound = \"enforce\"\noutbound = \"require\"");
     let [supervisor, plane] = lan.processes(ONE);
     kill_hard(supervisor);
-    assert!(lan.pings(ONE, &Lan::v4(TWO)), "the data plane goes on by itself");
-    let second = lan.in_host(ONE, &["up", lan.path(&format!("{}.toml", lan.name(ONE))).to_str().unwrap()]);
+    assert!(
+        lan.pings(ONE, &Lan::v4(TWO)),
+        "the data plane goes on by itself"
+    );
+    let second = lan.in_host(
+        ONE,
+        &[
+            "up",
+            lan.path(&format!("{}.toml", lan.name(ONE)))
+                .to_str()
+                .unwrap(),
+        ],
+    );
     assert_eq!(second.status.code(), Some(2));
     let said = super::lan::text(&second.stderr);
-    assert!(said.contains(&format!("runs already, as process {plane}")), "{said}");
+    assert!(
+        said.contains(&format!("runs already, as process {plane}")),
+        "{said}"
+    );
     kill_hard(plane);
     until("silence", || !lan.pings(ONE, &Lan::v4(TWO)));
     assert_ne!(lan.state(ONE), before, "nothing passes");
@@ -66,8 +80,14 @@ fn a_second_daemon_of_the_name_is_refused() {
     let second = lan.in_host(ONE, &["up", config.to_str().unwrap()]);
     let said = super::lan::text(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("runs already, as process {supervisor}")), "{said}");
-    assert!(lan.status(ONE)["process"].is_number(), "the first one goes on");
+    assert!(
+        said.contains(&format!("runs already, as process {supervisor}")),
+        "{said}"
+    );
+    assert!(
+        lan.status(ONE)["process"].is_number(),
+        "the first one goes on"
+    );
 }
 
 #[test]
@@ -77,7 +97,11 @@ fn what_nobody_confirms_is_undone() {
     let config = lan.configure(ONE, "inbound = \"enforce\"", true);
     let daemon = lan.up(ONE, &config, &["--confirm", "3s"]);
     assert_eq!(lan.ended(daemon), Some(1));
-    assert!(lan.log(ONE).contains("not confirmed in time"), "{}", lan.log(ONE));
+    assert!(
+        lan.log(ONE).contains("not confirmed in time"),
+        "{}",
+        lan.log(ONE)
+    );
     assert_eq!(lan.state(ONE), before);
     let wait = Duration::from_secs(8);
     let daemon = lan.up(ONE, &config, &["--confirm", "8s"]);

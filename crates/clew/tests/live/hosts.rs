@@ -18,13 +18,22 @@ pub fn both(lan: &mut Lan, keys: &str) {
 
 fn ready(child: &mut Child) {
     let mut line = [0; 6];
-    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut line)
+        .unwrap();
     assert_eq!(&line, b"ready\n");
 }
 
 /// A TCP server that takes a megabyte and answers with its hash, and a client.
 fn tcp(lan: &Lan, address: &str) {
-    let family = if address.contains(':') { "AF_INET6" } else { "AF_INET" };
+    let family = if address.contains(':') {
+        "AF_INET6"
+    } else {
+        "AF_INET"
+    };
     let server = format!(
         "import socket, hashlib\ns = socket.socket(socket.{family})\ns.bind(('{address}', 7000))\n\
          s.listen()\nprint('ready', flush=True)\nc, _ = s.accept()\nh = hashlib.sha256()\n\
@@ -44,7 +53,11 @@ fn tcp(lan: &Lan, address: &str) {
 
 /// Datagrams of these lengths there and back.
 fn udp(lan: &Lan, address: &str, lengths: &str) {
-    let family = if address.contains(':') { "AF_INET6" } else { "AF_INET" };
+    let family = if address.contains(':') {
+        "AF_INET6"
+    } else {
+        "AF_INET"
+    };
     let server = format!(
         "import socket\ns = socket.socket(socket.{family}, socket.SOCK_DGRAM)\n\
          s.bind(('{address}', 7001))\nprint('ready', flush=True)\n\
@@ -80,7 +93,10 @@ fn two_hosts_talk_as_before_and_everything_is_signed() {
     udp(&lan, &Lan::v6(TWO), "[1232, 1452]");
     for host in [ONE, TWO] {
         let status = lan.status(host);
-        assert!(status["outbound"]["packets"].as_u64() > Some(30), "{status}");
+        assert!(
+            status["outbound"]["packets"].as_u64() > Some(30),
+            "{status}"
+        );
         assert!(status["inbound"]["packets"].as_u64() > Some(30), "{status}");
         assert_eq!(status["beside"]["inbound"], 0, "{status}");
         assert_eq!(status["beside"]["outbound"], 0, "{status}");
@@ -90,7 +106,10 @@ fn two_hosts_talk_as_before_and_everything_is_signed() {
         assert!(verdicts.keys().all(is_fine), "{status}");
     }
     assert_eq!(lan.status(TWO)["peers"][0]["is_learned"], true);
-    assert!(lan.pings(ONE, &Lan::v4(OTHER)), "others are reached as before");
+    assert!(
+        lan.pings(ONE, &Lan::v4(OTHER)),
+        "others are reached as before"
+    );
     lan.down(ONE);
     lan.down(TWO);
     assert_eq!([ONE, TWO].map(|host| lan.state(host)), before);
@@ -110,7 +129,10 @@ fn the_data_plane_has_no_privilege() {
     };
     assert_eq!(field("Uid"), "65534\t65534\t65534\t65534");
     assert_eq!(field("Gid"), "65534\t65534\t65534\t65534");
-    assert_eq!((field("Groups").as_str(), field("NoNewPrivs").as_str()), ("", "1"));
+    assert_eq!(
+        (field("Groups").as_str(), field("NoNewPrivs").as_str()),
+        ("", "1")
+    );
     for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
         assert_eq!(field(set), "0000000000000000", "{set}");
     }

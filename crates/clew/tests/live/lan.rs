@@ -112,7 +112,10 @@ impl Lan {
                 continue;
             }
             let peer = self.host(OTHER);
-            self.ip(host, &format!("link add wire type veth peer name port{host} netns {peer}"));
+            self.ip(
+                host,
+                &format!("link add wire type veth peer name port{host} netns {peer}"),
+            );
             self.ip(OTHER, &format!("link set port{host} master lan up"));
             self.ip(host, "link set lo up");
             // An address of the link that comes later would look like a change.
@@ -135,7 +138,13 @@ impl Lan {
         self.clew(&["group", "create", group, "--name", "acme"]);
         for host in [ONE, TWO] {
             let key = self.path(&format!("{host}.key"));
-            self.clew(&["enrol", group, &format!("host-{host}"), "-o", key.to_str().unwrap()]);
+            self.clew(&[
+                "enrol",
+                group,
+                &format!("host-{host}"),
+                "-o",
+                key.to_str().unwrap(),
+            ]);
             chown(&key, Some(NOBODY.0), Some(NOBODY.1)).unwrap();
         }
         self.publish();
@@ -153,15 +162,25 @@ impl Lan {
     /// Runs clew outside of the network.
     #[track_caller]
     pub fn clew(&self, arguments: &[&str]) {
-        let output = Command::new(env!("CARGO_BIN_EXE_clew")).args(arguments).output();
+        let output = Command::new(env!("CARGO_BIN_EXE_clew"))
+            .args(arguments)
+            .output();
         let output = output.unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
     }
 
     #[track_caller]
     pub fn ip(&self, host: usize, arguments: &str) -> String {
         let output = command("ip", &format!("-n {} {arguments}", self.host(host)));
-        assert!(output.status.success(), "ip {arguments}: {}", text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "ip {arguments}: {}",
+            text(&output.stderr)
+        );
         text(&output.stdout)
     }
 
@@ -233,7 +252,9 @@ impl Lan {
     /// How `clew up` ended.
     pub fn ended(&mut self, daemon: usize) -> Option<i32> {
         let daemon = &mut self.daemons[daemon];
-        until("the end of clew up", || daemon.try_wait().unwrap().is_some());
+        until("the end of clew up", || {
+            daemon.try_wait().unwrap().is_some()
+        });
         daemon.wait().unwrap().code()
     }
 
@@ -242,7 +263,13 @@ impl Lan {
         let status = self.status(host);
         let plane = status["process"].as_i64().unwrap() as i32;
         let parent = fs::read_to_string(format!("/proc/{plane}/stat")).unwrap();
-        let parent = parent.rsplit(')').next().unwrap().split(' ').nth(2).unwrap();
+        let parent = parent
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split(' ')
+            .nth(2)
+            .unwrap();
         [parent.parse().unwrap(), plane]
     }
 
@@ -260,14 +287,27 @@ impl Lan {
 
     /// Everything that a daemon changes in a host.
     pub fn state(&self, host: usize) -> Vec<String> {
-        let asked = ["-4 rule", "-6 rule", "-4 route show table all", "-6 route show table all"];
+        let asked = [
+            "-4 rule",
+            "-6 rule",
+            "-4 route show table all",
+            "-6 route show table all",
+        ];
         let mut state: Vec<String> = asked.iter().map(|of| self.ip(host, of)).collect();
         // Times and the counters of the table's generation change by themselves.
         state.push(self.ip(host, "-br link"));
-        let rules = self.within(host, "nft").args(["list", "ruleset"]).output().unwrap();
+        let rules = self
+            .within(host, "nft")
+            .args(["list", "ruleset"])
+            .output()
+            .unwrap();
         state.push(text(&rules.stdout));
         let filters = "cat /proc/sys/net/ipv4/conf/*/rp_filter";
-        let filters = self.within(host, "sh").args(["-c", filters]).output().unwrap();
+        let filters = self
+            .within(host, "sh")
+            .args(["-c", filters])
+            .output()
+            .unwrap();
         state.push(text(&filters.stdout));
         let place = PathBuf::from("/run/clew").join(self.name(host));
         state.push(format!("place: {}", place.exists()));

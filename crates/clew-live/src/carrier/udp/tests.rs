@@ -29,7 +29,11 @@ fn received(udp: &Udp, count: usize) -> Vec<(Vec<u8>, Outer)> {
     let (mut all, mut room) = (Vec::new(), Datagrams::default());
     let begin = Instant::now();
     while all.len() < count {
-        assert!(begin.elapsed() < Duration::from_secs(30), "{} came", all.len());
+        assert!(
+            begin.elapsed() < Duration::from_secs(30),
+            "{} came",
+            all.len()
+        );
         let take = |datagram: &[u8], outer: &Outer| all.push((datagram.to_vec(), *outer));
         if !udp.receive(&mut room, take).unwrap() {
             std::thread::yield_now();
@@ -90,7 +94,13 @@ fn errors_of_the_network_are_told_with_their_end_point() {
         assert!(begin.elapsed() < Duration::from_secs(30));
         one.errors(|error| errors.push(error));
     }
-    assert_eq!(errors, [UdpError { to: closed, mtu: None }]);
+    assert_eq!(
+        errors,
+        [UdpError {
+            to: closed,
+            mtu: None
+        }]
+    );
     let to = SocketAddr::from(([127, 0, 0, 1], port(&one)));
     assert_eq!(one.send(to, None, &burst(1, 10, 10)), (1, None));
     assert_eq!(received(&one, 1).len(), 1);

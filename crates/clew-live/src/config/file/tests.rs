@@ -31,7 +31,10 @@ fn a_short_file_has_defaults() {
     assert!(config.offload && !config.sign_ntp);
     assert_eq!(config.key, Path::new("/etc/clew/web-1.key"));
     assert_eq!(config.peers[0].group, Path::new("/etc/clew/acme.clew"));
-    assert_eq!(config.peers[0].endpoint, Some("10.0.0.2:4909".parse().unwrap()));
+    assert_eq!(
+        config.peers[0].endpoint,
+        Some("10.0.0.2:4909".parse().unwrap())
+    );
     assert_eq!(config.peers[1].endpoint, None);
     assert_eq!(config.prefixes().count(), 3);
 }
@@ -44,26 +47,74 @@ fn each_mistake_is_one_sentence_with_its_line() {
     for (text, line, said) in [
         (with("nane = 1"), Some(1), "unknown field `nane`"),
         (with("mtu = "), Some(1), "string values must be quoted"),
-        (with("inbound = \"block\""), Some(1), "unknown variant `block`"),
+        (
+            with("inbound = \"block\""),
+            Some(1),
+            "unknown variant `block`",
+        ),
         (with("name = \"No\""), Some(1), "name \"No\": need"),
         (with("interface = \"a/b\""), Some(1), "interface \"a/b\""),
         (with("port = 0"), Some(1), "port 0: need 1 to 65535"),
-        (with("port = 40000"), None, "table 40000: need 1000 to 32000"),
+        (
+            with("port = 40000"),
+            None,
+            "table 40000: need 1000 to 32000",
+        ),
         (with("mtu = 1279"), Some(1), "mtu 1279: need 1280 to 65000"),
         (with("path-mtu = 575"), Some(1), "path-mtu 575"),
         (with("metrics = \"x\""), Some(1), "invalid socket address"),
         ("key = \"k\"".into(), None, "need at least one [[peer]]"),
-        ("[[peer]]\nprefixes=[]\ngroup=\"g\"\n".into(), Some(1), "missing field `key`"),
-        (GOOD.replace("tcp/22 from", "tcp/22 to"), Some(3), "exclude \"tcp/22 to"),
-        (GOOD.replace("fd00::2/128", "fd00::2/64"), Some(6), "write fd00::/64"),
-        (GOOD.replace("\"10.0.0.2\"", "\"b.example\""), Some(7), "endpoint \"b.example\""),
-        (GOOD.replace("\"10.0.0.2\"", "\"0.0.0.0\""), Some(7), "endpoint 0.0.0.0:4909: need"),
+        (
+            "[[peer]]\nprefixes=[]\ngroup=\"g\"\n".into(),
+            Some(1),
+            "missing field `key`",
+        ),
+        (
+            GOOD.replace("tcp/22 from", "tcp/22 to"),
+            Some(3),
+            "exclude \"tcp/22 to",
+        ),
+        (
+            GOOD.replace("fd00::2/128", "fd00::2/64"),
+            Some(6),
+            "write fd00::/64",
+        ),
+        (
+            GOOD.replace("\"10.0.0.2\"", "\"b.example\""),
+            Some(7),
+            "endpoint \"b.example\"",
+        ),
+        (
+            GOOD.replace("\"10.0.0.2\"", "\"0.0.0.0\""),
+            Some(7),
+            "endpoint 0.0.0.0:4909: need",
+        ),
         (peer("prefixes = []"), Some(15), "prefixes is empty"),
-        (peer("prefixes = [\"192.0.2.7/32\"]"), Some(15), "overlaps 192.0.2.0/24"),
-        (peer("prefixes = [\"192.0.0.0/16\"]"), Some(15), "overlaps 192.0.2.0/24"),
-        (peer("prefixes = [\"224.0.0.0/8\"]"), Some(15), "prefix 224.0.0.0/8: multicast"),
-        (peer("prefixes = [\"fe80::/64\"]"), Some(15), "prefix fe80::/64: multicast"),
-        (peer("prefixes = [\"1.0.0.0/8\"]\nendpoint = \"10.0.0.2:4909\""), Some(16), "given twice"),
+        (
+            peer("prefixes = [\"192.0.2.7/32\"]"),
+            Some(15),
+            "overlaps 192.0.2.0/24",
+        ),
+        (
+            peer("prefixes = [\"192.0.0.0/16\"]"),
+            Some(15),
+            "overlaps 192.0.2.0/24",
+        ),
+        (
+            peer("prefixes = [\"224.0.0.0/8\"]"),
+            Some(15),
+            "prefix 224.0.0.0/8: multicast",
+        ),
+        (
+            peer("prefixes = [\"fe80::/64\"]"),
+            Some(15),
+            "prefix fe80::/64: multicast",
+        ),
+        (
+            peer("prefixes = [\"1.0.0.0/8\"]\nendpoint = \"10.0.0.2:4909\""),
+            Some(16),
+            "given twice",
+        ),
     ] {
         let (span, rule) = parsed(&text).unwrap_err();
         let found = span.map(|span| line_of(&text, span.start));
@@ -100,9 +151,17 @@ fn queues_of_a_person_are_bounded() {
         format!("key = \"k\"\n{all}")
     };
     assert_eq!(parsed(&peers(PEERS_MAX)).unwrap().peers.len(), PEERS_MAX);
-    assert!(matches!(parsed(&peers(PEERS_MAX + 1)), Err((_, Rule::Peers))));
-    let all: Vec<String> = (0..=PREFIXES_MAX).map(|n| format!("\"{}\"", v4(n))).collect();
-    let text = format!("key = \"k\"\n[[peer]]\nprefixes = [{}]\ngroup = \"g\"", all.join(","));
+    assert!(matches!(
+        parsed(&peers(PEERS_MAX + 1)),
+        Err((_, Rule::Peers))
+    ));
+    let all: Vec<String> = (0..=PREFIXES_MAX)
+        .map(|n| format!("\"{}\"", v4(n)))
+        .collect();
+    let text = format!(
+        "key = \"k\"\n[[peer]]\nprefixes = [{}]\ngroup = \"g\"",
+        all.join(",")
+    );
     assert!(matches!(parsed(&text), Err((_, Rule::Prefixes))));
 }
 

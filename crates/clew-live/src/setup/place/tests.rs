@@ -83,7 +83,10 @@ fn the_undo_is_written_before_its_step() {
     let _lock = scene.make().unwrap();
     let path = scene.place.undo_file();
     let action = format!("grep -q my-undo {}", path.display());
-    scene.place.carry_out(&[step(&action, "true my-undo")]).unwrap();
+    scene
+        .place
+        .carry_out(&[step(&action, "true my-undo")])
+        .unwrap();
 }
 
 #[test]
@@ -91,7 +94,10 @@ fn what_cannot_be_undone_stays_on_the_list() {
     let scene = scene();
     let _lock = scene.make().unwrap();
     let door = scene.folder.path().join("door");
-    let stuck = format!("test -e {} || {{ echo stuck >&2; exit 1; }}", door.display());
+    let stuck = format!(
+        "test -e {} || {{ echo stuck >&2; exit 1; }}",
+        door.display()
+    );
     let steps = [step("true", &scene.says("a")), step("true", &stuck)];
     scene.place.carry_out(&steps).unwrap();
     let failed = scene.place.undo().unwrap_err();
@@ -107,7 +113,10 @@ fn what_cannot_be_undone_stays_on_the_list() {
 fn a_cut_line_is_not_a_step_and_another_text_is_refused() {
     let scene = scene();
     let _lock = scene.make().unwrap();
-    scene.place.carry_out(&[step("true", &scene.says("a"))]).unwrap();
+    scene
+        .place
+        .carry_out(&[step("true", &scene.says("a"))])
+        .unwrap();
     let path = scene.place.undo_file();
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{whole}{{\"run\":")).unwrap();
@@ -116,7 +125,10 @@ fn a_cut_line_is_not_a_step_and_another_text_is_refused() {
     let _lock = scene.make().unwrap();
     fs::write(&path, format!("{whole}other\n")).unwrap();
     let refused = scene.place.undo().unwrap_err();
-    assert!(refused.to_string().ends_with("/undo:2: not an undo step"), "{refused}");
+    assert!(
+        refused.to_string().ends_with("/undo:2: not an undo step"),
+        "{refused}"
+    );
 }
 
 /// Locks of one process do not exclude each other, so another one holds it here.
@@ -141,7 +153,10 @@ fn a_second_daemon_of_the_name_is_refused_with_the_process_of_the_first() {
     io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut line).unwrap();
     assert_eq!(scene.place.processes(), [Some(other.id() as i32), None]);
     let refused = scene.make().unwrap_err().to_string();
-    assert_eq!(refused, format!("lan runs already, as process {}", other.id()));
+    assert_eq!(
+        refused,
+        format!("lan runs already, as process {}", other.id())
+    );
     drop(other.stdin.take());
     other.wait().unwrap();
     assert_eq!(scene.place.processes(), [None, None]);
@@ -155,7 +170,11 @@ fn a_set_up_that_was_left_is_told_with_what_it_was() {
     assert_eq!(made.left, None);
     scene.place.carry_out(&[]).unwrap();
     drop(made);
-    assert_eq!(scene.make().unwrap().left, Some(Kept::default()), "nothing is known of it");
+    assert_eq!(
+        scene.make().unwrap().left,
+        Some(Kept::default()),
+        "nothing is known of it"
+    );
     let kept = Kept {
         fails_closed: true,
         setup: "that".into(),

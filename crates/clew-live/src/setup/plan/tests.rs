@@ -31,7 +31,10 @@ fn facts(config: &Config) -> Facts {
         user: 65534,
         has_offload: true,
         routes: config.prefixes().map(|net| route(source(net))).collect(),
-        strict: vec![(PathBuf::from("/proc/sys/net/ipv4/conf/eth0/rp_filter"), "1".into())],
+        strict: vec![(
+            PathBuf::from("/proc/sys/net/ipv4/conf/eth0/rp_filter"),
+            "1".into(),
+        )],
     }
 }
 
@@ -67,11 +70,17 @@ fn a_host_is_set_up_in_order() {
     );
     let rules = rules(&planned, "-4");
     assert_eq!(rules[0], "pref 4911 iif clew-lan nop");
-    assert_eq!(rules[1], "pref 4909 iif lo ipproto udp sport 4909 goto 4911");
+    assert_eq!(
+        rules[1],
+        "pref 4909 iif lo ipproto udp sport 4909 goto 4911"
+    );
     assert_eq!(rules.last().unwrap(), "pref 4910 lookup 4909");
     // Two ends of two ports of DHCP.
     assert_eq!(rules.len(), 3 + 4);
-    assert!(planned.last().unwrap().ends_with("lookup 4909"), "capture is last");
+    assert!(
+        planned.last().unwrap().ends_with("lookup 4909"),
+        "capture is last"
+    );
 }
 
 #[test]
@@ -80,7 +89,11 @@ fn each_step_but_settings_has_its_undo() {
     let plan = plan(&config, &facts(&config));
     for step in plan.steps() {
         let action = step.action.to_string();
-        let undo = step.undo.as_ref().map(Action::to_string).unwrap_or_default();
+        let undo = step
+            .undo
+            .as_ref()
+            .map(Action::to_string)
+            .unwrap_or_default();
         let expected = match action.split(' ').collect::<Vec<_>>().as_slice() {
             ["ip", "tuntap", ..] => "ip link del dev clew-lan".to_owned(),
             ["ip", "link", ..] => String::new(),
@@ -108,7 +121,8 @@ fn networks_without_hosts_are_skipped_in_wide_prefixes() {
 
 #[test]
 fn ntp_and_what_is_excluded_goes_around() {
-    let keys = "exclude = [\"tcp/22 from 10.0.0.0/8\", \"icmp\", \"any from fd00::/8\", \"udp/67\"]";
+    let keys =
+        "exclude = [\"tcp/22 from 10.0.0.0/8\", \"icmp\", \"any from fd00::/8\", \"udp/67\"]";
     let planned = planned(keys, BOTH);
     let (v4, v6) = (rules(&planned, "-4"), rules(&planned, "-6"));
     let has = |rules: &[String], rest: &str| rules.contains(&format!("pref 4909 {rest} goto 4911"));
@@ -122,10 +136,20 @@ fn ntp_and_what_is_excluded_goes_around() {
         assert!(has(&v4, rest), "{rest}");
     }
     assert!(has(&v6, "ipproto ipv6-icmp") && has(&v6, "to fd00::/8"));
-    assert!(!v4.iter().any(|rule| rule.contains("fd00")), "each family its own");
-    assert!(!v6.iter().any(|rule| rule.contains("10.0.0.0/8")), "each family its own");
+    assert!(
+        !v4.iter().any(|rule| rule.contains("fd00")),
+        "each family its own"
+    );
+    assert!(
+        !v6.iter().any(|rule| rule.contains("10.0.0.0/8")),
+        "each family its own"
+    );
     let same = |rule: &&String| **rule == "pref 4909 ipproto udp dport 67 goto 4911";
-    assert_eq!(v4.iter().filter(same).count(), 1, "the kernel refuses a rule twice");
+    assert_eq!(
+        v4.iter().filter(same).count(),
+        1,
+        "the kernel refuses a rule twice"
+    );
 }
 
 #[test]
@@ -141,11 +165,17 @@ fn enforce_drops_and_leaves_the_path_filter_strict() {
     assert!(monitor.iter().any(|step| step.contains("rp_filter")));
     let enforce = planned("inbound = \"enforce\"", HOST);
     let refused = table(&enforce);
-    assert!(refused.contains("counter name unsigned_in drop"), "{refused}");
+    assert!(
+        refused.contains("counter name unsigned_in drop"),
+        "{refused}"
+    );
     assert!(refused.contains("counter name unsigned_out\n"), "{refused}");
     assert!(!enforce.iter().any(|step| step.contains("rp_filter")));
     let require = table(&planned("outbound = \"require\"", HOST));
-    assert!(require.contains("counter name unsigned_out drop"), "{require}");
+    assert!(
+        require.contains("counter name unsigned_out drop"),
+        "{require}"
+    );
     assert_eq!(table(&planned("inbound = \"off\"", HOST)), "");
 }
 
@@ -154,5 +184,9 @@ fn a_host_without_nftables_counts_less() {
     let config = config("", HOST);
     let mut facts = facts(&config);
     facts.programs.nft = None;
-    assert!(!steps(&config, &facts).iter().any(|step| step.starts_with("nft")));
+    assert!(
+        !steps(&config, &facts)
+            .iter()
+            .any(|step| step.starts_with("nft"))
+    );
 }

@@ -18,7 +18,10 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
     need_root("down")?;
     let place = place(arguments.name.as_deref())?;
     if arguments.after_stop && is_to_stay(&place) {
-        mention!("{}: the daemon failed, and its policy lets nothing pass", place.name());
+        mention!(
+            "{}: the daemon failed, and its policy lets nothing pass",
+            place.name()
+        );
         return Ok(Status::Yes);
     }
     let processes = place.processes();

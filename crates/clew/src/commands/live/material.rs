@@ -33,7 +33,8 @@ pub fn load(config: &Config) -> Result<Material<Arc<Keyring>>, Failure> {
         Some((path, group)) => follow(key, path, group.clone(), &config.key)?,
         None => (key, None),
     };
-    let identity = Identity::new(key, live_policy(), limit);
+    let policy = live_policy(key.scheme());
+    let identity = Identity::new(key, policy, limit);
     // The first signature is not to wait for it. Trouble is told by whoever signs.
     let _ = identity.prepare(clock::now());
     Ok(Material {
@@ -68,14 +69,19 @@ impl Groups {
 
     /// The file of the group that a key belongs to.
     fn of(&self, key: &MemberKeyFile) -> Option<(&Path, &GroupFile)> {
-        let mut own = self.files.iter().filter(|(_, group)| group.id() == key.group);
+        let mut own = self
+            .files
+            .iter()
+            .filter(|(_, group)| group.id() == key.group);
         own.next().map(|(path, group)| (path.as_path(), group))
     }
 
     fn keyring(self) -> Result<Keyring, Failure> {
         let mut keyring = Keyring::default();
         for (path, group) in self.files {
-            keyring.add(group).map_err(|error| Failure::file(&path, error))?;
+            keyring
+                .add(group)
+                .map_err(|error| Failure::file(&path, error))?;
         }
         Ok(keyring)
     }

@@ -31,7 +31,11 @@ impl From<SetupError> for Failure {
         let failure = Self::new(&error);
         match &error {
             SetupError::NoProgram(name) => {
-                let package = if *name == "ip" { "iproute2" } else { "nftables" };
+                let package = if *name == "ip" {
+                    "iproute2"
+                } else {
+                    "nftables"
+                };
                 failure.hint(format!("install the package {package}"))
             }
             SetupError::Runs { name, .. } => failure.hint(format!("clew status {name}")),

@@ -41,8 +41,10 @@ pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
 /// Runs on what another process set up, without privileges from the beginning.
 pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
     if nix::unistd::geteuid().is_root() {
-        return Err(Failure::new("clew up --run-only: the data plane does not run as root")
-            .hint("use clew up alone, or User= in the unit"));
+        return Err(
+            Failure::new("clew up --run-only: the data plane does not run as root")
+                .hint("use clew up alone, or User= in the unit"),
+        );
     }
     privileges::have_none()?;
     let place = Place::of(&config.name);

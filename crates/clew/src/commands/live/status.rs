@@ -37,7 +37,9 @@ pub fn reload(arguments: &LiveName) -> Result<Exit, Failure> {
             mention!("{}: all files are read again", place.name());
             Ok(Exit::Yes)
         }
-        Answer::Refused(why) => Err(Failure::new(why).no().hint("the files read before stay in force")),
+        Answer::Refused(why) => Err(Failure::new(why)
+            .no()
+            .hint("the files read before stay in force")),
         Answer::Status(_) => Err(Failure::new(format!("{}: not an answer", place.name()))),
     }
 }
@@ -51,14 +53,14 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
                 .hint(format!("clew down {name}"))
         }
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-            Failure::new(format!("{name} is not up")).no().hint("clew up CONFIG")
+            Failure::new(format!("{name} is not up"))
+                .no()
+                .hint("clew up CONFIG")
         }
         ErrorKind::PermissionDenied => {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            Failure::new(format!("{name}: no answer"))
-        }
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
         _ => Failure::new(format!("{name}: {error}")),
     })
 }
@@ -70,7 +72,8 @@ fn filtered(place: &Place) -> Filtered {
     let Some((table, programs)) = table.zip(programs) else {
         return Filtered::default();
     };
-    let [inbound, outbound] = [COUNTER_IN, COUNTER_OUT].map(|name| counter(&programs, &table, name));
+    let [inbound, outbound] =
+        [COUNTER_IN, COUNTER_OUT].map(|name| counter(&programs, &table, name));
     Filtered { inbound, outbound }
 }
 
@@ -85,7 +88,12 @@ fn json_of(status: &Status, filtered: &Filtered) -> Result<Value, Failure> {
 
 fn tell(status: &Status, filtered: &Filtered) {
     let signer = &status.signer;
-    say!("{}  up for {} s, process {}", status.name, status.seconds, status.process);
+    say!(
+        "{}  up for {} s, process {}",
+        status.name,
+        status.seconds,
+        status.process
+    );
     say!("carrier   {} through {}", status.carrier, status.interface);
     let offloads = status.offloads;
     let words = [
@@ -97,10 +105,19 @@ fn tell(status: &Status, filtered: &Filtered) {
     say!("offloads  {}", words.join(", "));
     match (&signer.trouble, signer.epoch) {
         (Some(trouble), _) => say!("signs     nothing: {trouble}"),
-        (None, epoch) => say!("signs     as {}, epoch {}", signer.machine, epoch.unwrap_or(0)),
+        (None, epoch) => say!(
+            "signs     as {}, epoch {}",
+            signer.machine,
+            epoch.unwrap_or(0)
+        ),
     }
     let pool = status.pool;
-    say!("pool      {} ready, {} prepared, {} times empty", pool.ready, pool.prepared, pool.starved);
+    say!(
+        "pool      {} ready, {} prepared, {} times empty",
+        pool.ready,
+        pool.prepared,
+        pool.starved
+    );
     for peer in &status.peers {
         tell_peer(peer);
     }
@@ -125,7 +142,10 @@ fn tell(status: &Status, filtered: &Filtered) {
     list(&inn.verdicts);
     list(&inn.refused);
     list(&status.dropped);
-    let beside = [("in", filtered.inbound, &status.inbound_mode), ("out", filtered.outbound, &status.outbound_mode)];
+    let beside = [
+        ("in", filtered.inbound, &status.inbound_mode),
+        ("out", filtered.outbound, &status.outbound_mode),
+    ];
     for (way, count, mode) in beside {
         if let Some(count) = count {
             say!("unsigned  {way}: {count} packets beside the carrier ({mode})");
@@ -137,11 +157,22 @@ fn tell(status: &Status, filtered: &Filtered) {
 }
 
 fn tell_peer(peer: &PeerStatus) {
-    let endpoint = peer.endpoint.map_or("not known yet".into(), |at| at.to_string());
+    let endpoint = peer
+        .endpoint
+        .map_or("not known yet".into(), |at| at.to_string());
     let learned = if peer.is_learned { " (learned)" } else { "" };
-    let last = peer.seconds_ago.map_or("none yet".into(), |ago| format!("last {ago} s ago"));
-    say!("peer      {} at {endpoint}{learned}", peer.prefixes.join(", "));
-    say!("          path MTU {}, {} packets delivered, {last}", peer.path_mtu, peer.packets);
+    let last = peer
+        .seconds_ago
+        .map_or("none yet".into(), |ago| format!("last {ago} s ago"));
+    say!(
+        "peer      {} at {endpoint}{learned}",
+        peer.prefixes.join(", ")
+    );
+    say!(
+        "          path MTU {}, {} packets delivered, {last}",
+        peer.path_mtu,
+        peer.packets
+    );
 }
 
 /// Median and 99th percentile, as upper bounds.

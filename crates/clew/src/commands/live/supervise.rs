@@ -62,7 +62,12 @@ impl Supervised<'_> {
 
     /// Sets up, runs the data plane, and undoes.
     pub fn run(&self) -> Result<Status, Failure> {
-        let wanted = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD];
+        let wanted = [
+            Signal::SIGTERM,
+            Signal::SIGINT,
+            Signal::SIGHUP,
+            Signal::SIGCHLD,
+        ];
         let signals = signals(&wanted)?;
         let prepared = self.prepare();
         self.or_undone(prepared)?;
@@ -74,7 +79,10 @@ impl Supervised<'_> {
         }
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let (name, peers) = (&self.config.name, self.config.peers.len());
-        mention!("{name} is up: {peers} peers through {}", self.config.interface);
+        mention!(
+            "{name} is up: {peers} peers through {}",
+            self.config.interface
+        );
         if let Some(wait) = self.confirm {
             mention!("clew confirm {name} within {wait:?}, or everything is undone");
         }
@@ -173,7 +181,11 @@ impl Supervised<'_> {
             if !self.config.fails_closed() || deadline.is_some() {
                 return Ended::Failed(why);
             }
-            again = if began.elapsed() > STEADY { AGAIN[0] } else { again };
+            again = if began.elapsed() > STEADY {
+                AGAIN[0]
+            } else {
+                again
+            };
             tracing::error!("{why}; nothing passes; it starts again in {again:?}");
             match self.restart(signals, again) {
                 Ok(new) => child = new,
@@ -188,7 +200,10 @@ impl Supervised<'_> {
         loop {
             let until = Instant::now() + wait;
             while Instant::now() < until {
-                wait_for(signals, nap(until.saturating_duration_since(Instant::now())));
+                wait_for(
+                    signals,
+                    nap(until.saturating_duration_since(Instant::now())),
+                );
                 match signals.read_signal() {
                     Ok(Some(signal)) if is_end(signal.ssi_signo) => return Err(Ended::Asked),
                     _ => {}

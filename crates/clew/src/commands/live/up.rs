@@ -86,10 +86,12 @@ fn probe(path: &Path, user: &User) -> Result<(), Failure> {
     let said = String::from_utf8_lossy(&output.stderr[..output.stderr.len().min(COMPLAINT_MAX)]);
     let line = said.lines().find_map(|line| line.strip_prefix("clew: "));
     let line = line.unwrap_or("it ended without a word");
-    Err(Failure::new(format!("as user {}: {line}", user.name)).hint(format!(
-        "key and group files must be readable by {0}: chown {0} KEY",
-        user.name
-    )))
+    Err(
+        Failure::new(format!("as user {}: {line}", user.name)).hint(format!(
+            "key and group files must be readable by {0}: chown {0} KEY",
+            user.name
+        )),
+    )
 }
 
 /// Whether an earlier set-up, which nobody undid, is the one that is wanted.
@@ -107,19 +109,31 @@ fn planned(config: &Config) -> Result<Plan, Failure> {
 
 /// `clew up --check`
 fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
-    say!("configuration  {}: {} peers", config.name, config.peers.len());
+    say!(
+        "configuration  {}: {} peers",
+        config.name,
+        config.peers.len()
+    );
     say!("user           {}", checked.user.name);
     let identity = material::load(config)?.identity;
     let state = identity.at(crate::clock::now());
     match state {
-        Ok(key) => say!("signs as       {}, epoch {}", identity.machine(), key.number()),
+        Ok(key) => say!(
+            "signs as       {}, epoch {}",
+            identity.machine(),
+            key.number()
+        ),
         Err(trouble) => say!("signs          nothing: {trouble}"),
     }
     let mut offloads = Offloads::default();
     let port = Udp::bind(0).map(|udp| udp.offloads(&mut offloads));
     port.map_err(|error| Failure::new(format!("UDP: {error}")))?;
     let has = |has: bool| if has { "yes" } else { "no" };
-    say!("UDP GSO, GRO   {}, {}", has(offloads.udp_gso), has(offloads.udp_gro));
+    say!(
+        "UDP GSO, GRO   {}, {}",
+        has(offloads.udp_gso),
+        has(offloads.udp_gro)
+    );
     let place = Place::of(&config.name);
     if place.is_set_up() {
         say!("set up         already: clew status {}", config.name);
@@ -131,7 +145,14 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     let facts = Facts::read(config)?;
     let nft = facts.programs.nft.is_some();
     say!("TUN            yes");
-    say!("nftables       {}", if nft { "yes" } else { "no: unsigned packets are not counted" });
+    say!(
+        "nftables       {}",
+        if nft {
+            "yes"
+        } else {
+            "no: unsigned packets are not counted"
+        }
+    );
     say!("would do");
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
