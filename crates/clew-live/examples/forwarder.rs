@@ -65,7 +65,7 @@ fn send(tun: &Tun, udp: &Udp, to: SocketAddr, trailer: usize) -> io::Result<()> 
         }
         for packet in packets.drain(..) {
             let length = packet.len() + trailer;
-            if burst.bytes.len() % burst.segment.max(1) != 0 || length > burst.segment {
+            if !burst.bytes.len().is_multiple_of(burst.segment.max(1)) || length > burst.segment {
                 udp.send(to, None, &burst);
                 burst.bytes.clear();
                 burst.segment = length;

@@ -34,144 +34,141 @@ impl LiveMetrics {
     }
 }
 
+/// A number: its name behind the prefix, what it is, where it stands.
+type Number = (&'static str, &'static str, fn(&Status) -> u64);
+
+const COUNTERS: [Number; 15] = [
+    ("sent_packets", "Packets that left signed", |s| {
+        s.outbound.packets
+    }),
+    ("sent_bytes", "Their bytes, before they were signed", |s| {
+        s.outbound.bytes
+    }),
+    ("sent_datagrams", "Datagrams sent", |s| s.outbound.datagrams),
+    ("sent_fragments", "Fragments among them", |s| {
+        s.outbound.fragments
+    }),
+    ("signatures", "Signatures made", |s| s.outbound.signatures),
+    ("online_signatures", "Signatures without a precursor", |s| {
+        s.outbound.online
+    }),
+    ("delivered_packets", "Packets delivered", |s| {
+        s.inbound.packets
+    }),
+    ("delivered_bytes", "Their bytes", |s| s.inbound.bytes),
+    ("received_datagrams", "Datagrams that came", |s| {
+        s.inbound.datagrams
+    }),
+    ("verified_signatures", "Signatures verified", |s| {
+        s.inbound.signatures
+    }),
+    ("good_signatures", "Those that held", |s| {
+        s.inbound.good_signatures
+    }),
+    ("verification_nanoseconds", "CPU time", |s| {
+        s.inbound.verification_ns
+    }),
+    ("prepared_precursors", "Precursors prepared", |s| {
+        s.pool.prepared
+    }),
+    ("starvations", "How often no precursor was ready", |s| {
+        s.pool.starved
+    }),
+    ("clock_steps", "Steps of the wall clock", |s| {
+        s.inbound.clock_steps
+    }),
+];
+
+const GAUGES: [Number; 5] = [
+    ("ready_precursors", "Precursors ready", |s| {
+        s.pool.ready as u64
+    }),
+    ("held_packets", "Packets waiting for verdicts", |s| {
+        s.inbound.held
+    }),
+    ("waiting_signatures", "Signatures waiting", |s| {
+        s.inbound.waiting_signatures
+    }),
+    ("gate", "Who needs a cookie: 0 nobody, 1 soon, 2 all", gate),
+    ("signs", "Whether this machine signs", |s| {
+        u64::from(s.signer.epoch.is_some())
+    }),
+];
+
+/// Counters by reason.
+type Family = (
+    &'static str,
+    &'static str,
+    fn(&Status) -> &BTreeMap<String, u64>,
+);
+
+const FAMILIES: [Family; 4] = [
+    ("unsent", "Packets that were not sent, by reason", |s| {
+        &s.outbound.unsent
+    }),
+    ("verdicts", "Packets by reason of their verdict", |s| {
+        &s.inbound.verdicts
+    }),
+    ("refused", "Datagrams refused, by reason", |s| {
+        &s.inbound.refused
+    }),
+    (
+        "dropped",
+        "Packets that the carrier dropped, by reason",
+        |s| &s.dropped,
+    ),
+];
+
+type Spread = (&'static str, &'static str, fn(&Status) -> &Distribution);
+
+const SPREADS: [Spread; 5] = [
+    (
+        "packets_signed_together",
+        "Packets a signature, sent",
+        |s| &s.outbound.k,
+    ),
+    (
+        "packets_verified_together",
+        "Packets a signature, received",
+        |s| &s.inbound.k,
+    ),
+    ("batch_signatures", "Signatures verified together", |s| {
+        &s.inbound.batches
+    }),
+    ("sign_wait_microseconds", "Arrival to departure", |s| {
+        &s.outbound.waits
+    }),
+    ("verify_wait_microseconds", "Arrival to delivery", |s| {
+        &s.inbound.waits
+    }),
+];
+
+fn gate(status: &Status) -> u64 {
+    match status.inbound.gate.as_str() {
+        "shut" => 2,
+        "warning" => 1,
+        _ => 0,
+    }
+}
+
 #[derive(Debug)]
 struct Snapshot(Status);
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let (status, out, inn) = (&self.0, &self.0.outbound, &self.0.inbound);
-        for (name, help, count) in [
-            ("sent_packets", "Packets that left signed", out.packets),
-            (
-                "sent_bytes",
-                "Their bytes, before they were signed",
-                out.bytes,
-            ),
-            (
-                "sent_datagrams",
-                "Datagrams sent, fragments included",
-                out.datagrams,
-            ),
-            ("sent_fragments", "Fragments among them", out.fragments),
-            ("signatures", "Signatures made", out.signatures),
-            (
-                "online_signatures",
-                "Signatures without a precursor",
-                out.online,
-            ),
-            (
-                "delivered_packets",
-                "Verified packets that were delivered",
-                inn.packets,
-            ),
-            ("delivered_bytes", "Their bytes", inn.bytes),
-            ("received_datagrams", "Datagrams that came", inn.datagrams),
-            ("verified_signatures", "Signatures verified", inn.signatures),
-            ("good_signatures", "Those that held", inn.good_signatures),
-            (
-                "verification_nanoseconds",
-                "CPU time of verification",
-                inn.verification_ns,
-            ),
-            (
-                "prepared_precursors",
-                "Precursors prepared",
-                status.pool.prepared,
-            ),
-            (
-                "starvations",
-                "How often no precursor was ready",
-                status.pool.starved,
-            ),
-            ("clock_steps", "Steps of the wall clock", inn.clock_steps),
-        ] {
+        for (name, help, of) in COUNTERS {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            ConstCounter::new(count).encode(into)?;
+            ConstCounter::new(of(&self.0)).encode(into)?;
         }
-        let gates = ["open", "warning", "shut"];
-        let gate = gates.iter().position(|gate| *gate == inn.gate).unwrap_or(0);
-        for (name, help, is) in [
-            (
-                "ready_precursors",
-                "Precursors that are ready",
-                status.pool.ready as u64,
-            ),
-            (
-                "held_packets",
-                "Packets that wait for their verdicts",
-                inn.held,
-            ),
-            (
-                "waiting_signatures",
-                "Signatures that wait for a verifier",
-                inn.waiting_signatures,
-            ),
-            (
-                "gate",
-                "Who needs a cookie: 0 nobody, 1 soon, 2 everybody",
-                gate as u64,
-            ),
-            (
-                "signs",
-                "Whether this machine signs",
-                u64::from(status.signer.epoch.is_some()),
-            ),
-        ] {
+        for (name, help, of) in GAUGES {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(i64::try_from(is).unwrap_or(i64::MAX)).encode(into)?;
+            ConstGauge::new(i64::try_from(of(&self.0)).unwrap_or(i64::MAX)).encode(into)?;
         }
-        for (name, help, counts) in [
-            (
-                "unsent",
-                "Packets that were not sent, by reason",
-                &out.unsent,
-            ),
-            (
-                "verdicts",
-                "Packets by the reason of their verdict",
-                &inn.verdicts,
-            ),
-            (
-                "refused",
-                "Datagrams that were refused, by reason",
-                &inn.refused,
-            ),
-            (
-                "dropped",
-                "Packets that the carrier dropped, by reason",
-                &status.dropped,
-            ),
-        ] {
-            by_reason(&mut encoder, name, help, counts)?;
+        for (name, help, of) in FAMILIES {
+            by_reason(&mut encoder, name, help, of(&self.0))?;
         }
-        for (name, help, distribution) in [
-            (
-                "packets_signed_together",
-                "Packets a signature, of those sent",
-                &out.k,
-            ),
-            (
-                "packets_verified_together",
-                "Packets a signature, of those received",
-                &inn.k,
-            ),
-            (
-                "batch_signatures",
-                "Signatures verified together",
-                &inn.batches,
-            ),
-            (
-                "sign_wait_microseconds",
-                "From arrival to departure",
-                &out.waits,
-            ),
-            (
-                "verify_wait_microseconds",
-                "From arrival to delivery",
-                &inn.waits,
-            ),
-        ] {
-            histogram(&mut encoder, name, help, distribution)?;
+        for (name, help, of) in SPREADS {
+            histogram(&mut encoder, name, help, of(&self.0))?;
         }
         Ok(())
     }

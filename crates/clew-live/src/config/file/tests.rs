@@ -39,11 +39,20 @@ fn a_short_file_has_defaults() {
     assert_eq!(config.prefixes().count(), 3);
 }
 
-/// A mistake, the line where it stands, and what is said.
+/// Compares what is said of a file, and of which line, with what is expected.
+#[track_caller]
+fn is_refused(text: &str, line: Option<usize>, said: &str) {
+    let (span, rule) = parsed(text).unwrap_err();
+    let found = span.map(|span| line_of(text, span.start));
+    let rule = rule.to_string();
+    assert!(rule.contains(said), "{rule:?} for {said:?}");
+    assert!(!rule.contains('\n'), "{rule:?}");
+    assert_eq!(found, line, "{rule}");
+}
+
 #[test]
 fn each_mistake_is_one_sentence_with_its_line() {
     let with = |line: &str| format!("{line}\n{GOOD}");
-    let peer = |lines: &str| format!("{GOOD}\n[[peer]]\n{lines}\ngroup = \"g\"\n");
     for (text, line, said) in [
         (with("nane = 1"), Some(1), "unknown field `nane`"),
         (with("mtu = "), Some(1), "string values must be quoted"),
@@ -89,39 +98,43 @@ fn each_mistake_is_one_sentence_with_its_line() {
             Some(7),
             "endpoint 0.0.0.0:4909: need",
         ),
-        (peer("prefixes = []"), Some(15), "prefixes is empty"),
+    ] {
+        is_refused(&text, line, said);
+    }
+}
+
+#[test]
+fn mistakes_in_peers_are_one_sentence_with_their_line() {
+    let peer = |lines: &str| format!("{GOOD}\n[[peer]]\n{lines}\ngroup = \"g\"\n");
+    for (text, line, said) in [
+        (peer("prefixes = []"), 15, "prefixes is empty"),
         (
             peer("prefixes = [\"192.0.2.7/32\"]"),
-            Some(15),
+            15,
             "overlaps 192.0.2.0/24",
         ),
         (
             peer("prefixes = [\"192.0.0.0/16\"]"),
-            Some(15),
+            15,
             "overlaps 192.0.2.0/24",
         ),
         (
             peer("prefixes = [\"224.0.0.0/8\"]"),
-            Some(15),
+            15,
             "prefix 224.0.0.0/8: multicast",
         ),
         (
             peer("prefixes = [\"fe80::/64\"]"),
-            Some(15),
+            15,
             "prefix fe80::/64: multicast",
         ),
         (
             peer("prefixes = [\"1.0.0.0/8\"]\nendpoint = \"10.0.0.2:4909\""),
-            Some(16),
+            16,
             "given twice",
         ),
     ] {
-        let (span, rule) = parsed(&text).unwrap_err();
-        let found = span.map(|span| line_of(&text, span.start));
-        let rule = rule.to_string();
-        assert!(rule.contains(said), "{rule:?} for {said:?}");
-        assert!(!rule.contains('\n'), "{rule:?}");
-        assert_eq!(found, line, "{rule}");
+        is_refused(&text, Some(line), said);
     }
 }
 
