@@ -9,7 +9,11 @@
 //! - The *carriers* read and write the packets of a host, and the daemon joins both.
 
 mod buffers;
+pub mod carrier;
 pub mod clock;
+pub mod config;
+pub mod control;
+pub mod daemon;
 mod ecn;
 pub mod histogram;
 pub mod identity;
@@ -18,3 +22,6 @@ pub mod packet;
 pub mod pool;
 pub mod receiver;
 pub mod sender;
+pub mod setup;
+pub mod status;
+mod sys;

@@ -88,8 +88,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// The first signal asks the program to stop cleanly, the second ends it. SIGHUP is one of these
 /// unless the command opens its files again then. No thread is needed for this: the observer gives up
-/// the privileges of the only one.
+/// the privileges of the only one. A daemon reads its signals itself, before any thread starts.
 fn heed_signals(cli: &cli::Cli) -> std::io::Result<()> {
+    if matches!(cli.command, cli::Command::Up(_)) {
+        return Ok(());
+    }
     let is_observer =
         matches!(&cli.command, cli::Command::Verify(verify) if verify.observe.interface.is_some());
     let signals = [SIGINT, SIGTERM, SIGHUP];

@@ -69,6 +69,19 @@ impl Unlock {
         Ok(read)
     }
 
+    /// Reads the text of a key file for a daemon, which nobody can ask for a passphrase.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); the file is encrypted with a passphrase.
+    pub fn read_unattended(&self, path: &Path) -> Result<Zeroizing<String>, Failure> {
+        let text = read_text(path)?;
+        if let Ok(Needs::Passphrase) = encryption::needs(&text) {
+            return Err(Failure::file(path, "encrypted with a passphrase")
+                .hint("a daemon needs a key encrypted with an unlock file, or not at all"));
+        }
+        self.read(path).map(|(text, _)| text)
+    }
+
     fn read_unwarned(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
         let text = read_text(path)?;
         let secret = match encryption::needs(&text).map_err(|e| undecoded(path, &e))? {

@@ -7,6 +7,7 @@
 mod court;
 mod flow;
 mod group;
+mod live;
 mod trustee;
 mod tunnel;
 mod verify;
@@ -21,6 +22,7 @@ pub use group::{
     Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupWitness, Join, Revoke,
     SchemeName, Start, Update,
 };
+pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };
@@ -101,6 +103,16 @@ pub enum Command {
     /// Run encrypted tunnels to services (MinimaLT)
     #[command(subcommand)]
     Tunnel(Tunnel),
+    /// Sign and verify the packets of this host as they come and go
+    Up(Up),
+    /// End a daemon and undo what clew up did
+    Down(Down),
+    /// Show what a daemon does
+    Status(LiveStatus),
+    /// Keep what clew up --confirm did
+    Confirm(LiveName),
+    /// Read a daemon's configuration, key and group files again
+    Reload(LiveName),
     /// Print shell completions
     Completions(Completions),
     /// Write manual pages

@@ -8,6 +8,7 @@ mod flow;
 mod fragments;
 mod group;
 mod judge;
+mod live;
 mod man;
 mod open;
 mod opening_key;
@@ -48,6 +49,11 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Trustee(arguments) => trustee::run(&arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),
+        Command::Up(arguments) => live::up(&arguments),
+        Command::Down(arguments) => live::down(&arguments),
+        Command::Status(arguments) => live::status(&arguments),
+        Command::Confirm(arguments) => live::confirm(&arguments),
+        Command::Reload(arguments) => live::reload(&arguments),
         Command::Completions(arguments) => man::completions(&arguments),
         Command::Man(arguments) => man::run(&arguments),
     }

@@ -1,0 +1,190 @@
+//! The TUN interface: packets that the host sends to peers, and those that it gets from them.
+//!
+//! With `IFF_VNET_HDR` one read brings a TCP super-packet, which crate `tun-rs` cuts into the packets
+//! that a wire would have had; and one write takes many packets that belong together.
+
+use super::Offloads;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tun_rs::{DeviceBuilder, GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
+
+/// The largest IP datagram.
+const PACKET_MAX: usize = 65_535;
+
+/// Most packets of one read: a super-packet of the smallest usual segments.
+const PIECES_MAX: usize = 256;
+
+/// Most packets of one write.
+const WRITE_MAX: usize = 128;
+
+/// Most buffers that wait to be used again.
+const SPARE_MAX: usize = 1_024;
+
+/// A TUN interface that is there already.
+#[derive(Clone)]
+pub struct Tun {
+    device: Arc<SyncDevice>,
+    mtu: usize,
+    /// The kernel refused a super-packet that was put together here.
+    writes_single: Arc<AtomicBool>,
+}
+
+impl Tun {
+    /// Attaches to the interface. Without privileges the caller has to be its owner.
+    ///
+    /// # Errors
+    /// There is no such interface, another process has it, or it belongs to another user.
+    pub fn attach(name: &str, mtu: u16, wants_offload: bool) -> io::Result<Self> {
+        let build = |offload| {
+            let builder = DeviceBuilder::new().name(name).inherit_enable_state();
+            let set = |options: &mut tun_rs::DeviceBuilderGuard<'_>| {
+                options.offload(offload);
+            };
+            builder.with(set).build_sync()
+        };
+        let device = match build(wants_offload) {
+            // A kernel without the header: packets one by one.
+            Err(error) if wants_offload && error.kind() == ErrorKind::InvalidInput => build(false)?,
+            other => other?,
+        };
+        device.set_nonblocking(true)?;
+        Ok(Self {
+            device: Arc::new(device),
+            mtu: usize::from(mtu),
+            writes_single: Arc::default(),
+        })
+    }
+
+    /// Fills in what the kernel does for this interface.
+    pub fn offloads(&self, offloads: &mut Offloads) {
+        let single = self.writes_single.load(Ordering::Relaxed);
+        offloads.tun_tcp = self.device.tcp_gso() && !single;
+        offloads.tun_udp = self.device.udp_gso() && !single;
+    }
+
+    /// Returns the end that reads.
+    pub fn reader(&self) -> TunReader {
+        TunReader {
+            tun: self.clone(),
+            raw: vec![0; VIRTIO_NET_HDR_LEN + PACKET_MAX],
+            pieces: vec![vec![0; self.mtu]; PIECES_MAX],
+            sizes: vec![0; PIECES_MAX],
+            spare: Vec::new(),
+        }
+    }
+
+    /// Returns the end that writes.
+    pub fn writer(&self) -> TunWriter {
+        TunWriter {
+            tun: self.clone(),
+            table: GROTable::new(),
+            room: Vec::new(),
+        }
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// Reads packets.
+pub struct TunReader {
+    tun: Tun,
+    raw: Vec<u8>,
+    pieces: Vec<Vec<u8>>,
+    sizes: Vec<usize>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl TunReader {
+    /// Reads once, without waiting, and appends the packets.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](ErrorKind::WouldBlock) if there is nothing. `InvalidInput` and `Other` are of
+    /// this one packet, which is gone. Others are of the interface.
+    pub fn read(&mut self, packets: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        let (raw, pieces, sizes) = (&mut self.raw, &mut self.pieces, &mut self.sizes);
+        let count = self.tun.device.recv_multiple(raw, pieces, sizes, 0)?;
+        for (piece, size) in pieces.iter_mut().zip(sizes).take(count) {
+            let mut next = self.spare.pop().unwrap_or_default();
+            next.resize(self.tun.mtu, 0);
+            let mut packet = std::mem::replace(piece, next);
+            packet.truncate(*size);
+            packets.push(packet);
+        }
+        Ok(())
+    }
+
+    /// Takes a buffer to be used again.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(buffer);
+        }
+    }
+}
+
+impl AsFd for TunReader {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tun.as_fd()
+    }
+}
+
+/// Writes packets.
+pub struct TunWriter {
+    tun: Tun,
+    table: GROTable,
+    room: Vec<Vec<u8>>,
+}
+
+impl TunWriter {
+    /// Writes packets in their order. Returns how many packets or groups of packets the interface
+    /// refused, at least, and why.
+    pub fn write<'a>(&mut self, packets: impl IntoIterator<Item = &'a [u8]>) -> Option<io::Error> {
+        let mut failed = None;
+        let mut used = 0;
+        for packet in packets {
+            if self.room.len() == used {
+                // Others of its flow are put behind it.
+                let room = Vec::with_capacity(VIRTIO_NET_HDR_LEN + PACKET_MAX);
+                self.room.push(room);
+            }
+            let room = &mut self.room[used];
+            room.clear();
+            room.resize(VIRTIO_NET_HDR_LEN, 0);
+            room.extend_from_slice(packet);
+            used += 1;
+            if used == WRITE_MAX {
+                failed = self.send(used).err().or(failed);
+                used = 0;
+            }
+        }
+        if used > 0 {
+            failed = self.send(used).err().or(failed);
+        }
+        failed
+    }
+
+    fn send(&mut self, count: usize) -> io::Result<()> {
+        let room = &mut self.room[..count];
+        let device = &self.tun.device;
+        if self.tun.writes_single.load(Ordering::Relaxed) {
+            return room
+                .iter()
+                .map(|packet| device.send(packet).map(drop))
+                .fold(Ok(()), Result::or);
+        }
+        let sent = device.send_multiple(&mut self.table, room, VIRTIO_NET_HDR_LEN);
+        match sent {
+            // The kernel takes a group that it would not have made itself as a mistake.
+            Err(error) if error.raw_os_error() == Some(nix::libc::EINVAL) && device.tcp_gso() => {
+                self.tun.writes_single.store(true, Ordering::Relaxed);
+                Err(error)
+            }
+            other => other.map(drop),
+        }
+    }
+}

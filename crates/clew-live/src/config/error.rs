@@ -1,0 +1,108 @@
+//! What can be wrong with a configuration.
+
+use super::{EXCLUDES_MAX, FILE_MAX, PEERS_MAX, PREFIXES_MAX};
+use ipnet::IpNet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::{error, fmt, io};
+
+/// A mistake in a configuration, and where it stands.
+#[derive(Debug)]
+pub struct ConfigError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1. `None` if it is not at one place.
+    pub line: Option<usize>,
+    /// The rule that is broken.
+    pub rule: Rule,
+}
+
+/// The rules of a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum Rule {
+    /// It can be read.
+    #[error("{0}")]
+    Read(io::Error),
+    /// It has a size that a person wrote.
+    #[error("longer than {FILE_MAX} bytes")]
+    Size,
+    /// It is TOML with the known keys.
+    #[error("{0}")]
+    Toml(String),
+    /// The name fits into names of interfaces.
+    #[error("name {0:?}: need 1 to 10 of a-z, 0-9 and -")]
+    Name(String),
+    /// The interface has a name that Linux takes.
+    #[error("interface {0:?}: need 1 to 15 of a-z, A-Z, 0-9, -, _ and .")]
+    Interface(String),
+    /// There is somebody to talk to.
+    #[error("need at least one [[peer]]")]
+    NoPeer,
+    /// Peers are not too many.
+    #[error("more than {PEERS_MAX} peers")]
+    Peers,
+    /// Prefixes are not too many.
+    #[error("more than {PREFIXES_MAX} prefixes")]
+    Prefixes,
+    /// A peer has addresses.
+    #[error("prefixes is empty: a peer needs at least one")]
+    NoPrefix,
+    /// A prefix has no host bits.
+    #[error("prefix {is}: bits behind the prefix are set, write {wanted}")]
+    HostBits {
+        /// What stands there.
+        is: IpNet,
+        /// What is meant.
+        wanted: IpNet,
+    },
+    /// A prefix has hosts' addresses.
+    #[error("prefix {0}: multicast, loopback and link-local addresses are never captured")]
+    NotHosts(IpNet),
+    /// Each address belongs to one peer.
+    #[error("prefix {one} overlaps {other}: an address belongs to one peer")]
+    Overlap {
+        /// The later one.
+        one: IpNet,
+        /// The earlier one.
+        other: IpNet,
+    },
+    /// An end point can be reached.
+    #[error("endpoint {0}: need a unicast address and a port")]
+    Endpoint(SocketAddr),
+    /// An end point is written as an address.
+    #[error("endpoint {0:?}: write an IP address with or without port, as 192.0.2.1:4909")]
+    EndpointText(String),
+    /// Each daemon is one peer.
+    #[error("endpoint {0} is given twice: give one peer all prefixes of this daemon")]
+    EndpointTwice(SocketAddr),
+    /// A rule of `exclude` has its form.
+    #[error("exclude {0:?}: write tcp/22, udp/53, icmp or any, alone or with \"from 10.0.0.0/8\"")]
+    Exclude(String),
+    /// Rules of `exclude` are not too many.
+    #[error("more than {EXCLUDES_MAX} rules in exclude")]
+    Excludes,
+    /// A number is in its range.
+    #[error("{key} {is}: need {least} to {most}")]
+    Range {
+        /// The key.
+        key: &'static str,
+        /// What stands there.
+        is: u64,
+        /// The smallest value.
+        least: u64,
+        /// The largest value.
+        most: u64,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, "{line}:")?;
+        }
+        write!(f, " {}", self.rule)
+    }
+}
+
+impl error::Error for ConfigError {}

@@ -1,0 +1,314 @@
+//! The file as it is written, and its rules.
+
+use super::{
+    CarrierMode, Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX,
+    InboundMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing,
+};
+use ipnet::IpNet;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::{Range, RangeInclusive};
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// The smallest MTU that IPv6 works with, and the largest that a TUN takes with a header before it.
+const MTU: RangeInclusive<u64> = 1_280..=65_000;
+
+/// From the smallest datagram that every IPv4 host takes.
+const PATH_MTU: RangeInclusive<u64> = 576..=65_000;
+
+/// Tables without names of the system, whose rules come before the one for the main table.
+const TABLE: RangeInclusive<u64> = 1_000..=32_000;
+
+const BLOCK: RangeInclusive<u64> = 1..=1_024;
+const POOL: RangeInclusive<u64> = 1..=1_000_000;
+
+/// Precursors that are kept ready by default: about a second of 360 Mbit/s.
+const POOL_DEFAULT: u64 = 4_096;
+const BLOCK_DEFAULT: u64 = 64;
+const MTU_DEFAULT: u64 = 1_500;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Raw {
+    name: Option<Spanned<String>>,
+    key: PathBuf,
+    unlock_with: Option<PathBuf>,
+    user: Option<String>,
+    #[serde(default)]
+    inbound: InboundMode,
+    #[serde(default)]
+    outbound: OutboundMode,
+    #[serde(default)]
+    carrier: CarrierMode,
+    port: Option<Spanned<u64>>,
+    table: Option<Spanned<u64>>,
+    interface: Option<Spanned<String>>,
+    mtu: Option<Spanned<u64>>,
+    path_mtu: Option<Spanned<u64>>,
+    #[serde(default)]
+    offload: Offload,
+    #[serde(default)]
+    sign_ntp: bool,
+    #[serde(default)]
+    exclude: Vec<Spanned<String>>,
+    #[serde(default)]
+    signing: RawSigning,
+    metrics: Option<SocketAddr>,
+    #[serde(default)]
+    peer: Vec<RawPeer>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RawSigning {
+    #[serde(default)]
+    mode: CoverMode,
+    block: Option<Spanned<u64>>,
+    pool: Option<Spanned<u64>>,
+    #[serde(default)]
+    when_empty: EmptyPool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RawPeer {
+    prefixes: Spanned<Vec<Spanned<IpNet>>>,
+    endpoint: Option<Spanned<String>>,
+    group: PathBuf,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Offload {
+    #[default]
+    Auto,
+    Off,
+}
+
+/// A broken rule, and the bytes where it stands.
+type Broken = (Option<Range<usize>>, Rule);
+
+/// Reads and checks the file.
+pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {
+    let failed = |line, rule| ConfigError {
+        path: path.to_owned(),
+        line,
+        rule,
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(|e| failed(None, Rule::Read(e)))?;
+    file.take(FILE_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|e| failed(None, Rule::Read(e)))?;
+    if text.len() as u64 > FILE_MAX {
+        return Err(failed(None, Rule::Size));
+    }
+    parse(&text, path).map_err(|(span, rule)| {
+        let line = span.map(|span| line_of(&text, span.start));
+        failed(line, rule)
+    })
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or(text);
+    before.matches('\n').count() + 1
+}
+
+fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
+    let raw: Raw = toml::from_str(text).map_err(|e| {
+        let words: Vec<&str> = e.message().split_whitespace().collect();
+        (e.span(), Rule::Toml(words.join(" ")))
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let name = name(raw.name.as_ref(), path)?;
+    let port = number("port", raw.port.as_ref(), u64::from(PORT), 1..=65_535)?;
+    let table = number("table", raw.table.as_ref(), port, TABLE)?;
+    let port = port as u16;
+    Ok(Config {
+        interface: interface(raw.interface.as_ref(), &name)?,
+        key: folder.join(raw.key),
+        unlock_with: raw.unlock_with.map(|path| folder.join(path)),
+        user: raw.user,
+        inbound: raw.inbound,
+        outbound: raw.outbound,
+        carrier: raw.carrier,
+        mtu: number("mtu", raw.mtu.as_ref(), MTU_DEFAULT, MTU)? as u16,
+        path_mtu: number("path-mtu", raw.path_mtu.as_ref(), MTU_DEFAULT, PATH_MTU)? as u16,
+        offload: matches!(raw.offload, Offload::Auto),
+        sign_ntp: raw.sign_ntp,
+        exclude: excludes(&raw.exclude)?,
+        signing: signing(&raw.signing)?,
+        metrics: raw.metrics,
+        peers: peers(raw.peer, port, folder)?,
+        table: table as u32,
+        name,
+        port,
+    })
+}
+
+fn number(
+    key: &'static str,
+    given: Option<&Spanned<u64>>,
+    default: u64,
+    range: RangeInclusive<u64>,
+) -> Result<u64, Broken> {
+    let is = given.map_or(default, |given| *given.get_ref());
+    if range.contains(&is) {
+        return Ok(is);
+    }
+    let (least, most) = range.into_inner();
+    let rule = Rule::Range {
+        key,
+        is,
+        least,
+        most,
+    };
+    Err((given.map(Spanned::span), rule))
+}
+
+/// The name that is given, or else the file's without its ending.
+fn name(given: Option<&Spanned<String>>, path: &Path) -> Result<String, Broken> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = given.map_or(stem.into_owned(), |given| given.get_ref().clone());
+    match is_name(&name) {
+        true => Ok(name),
+        false => Err((given.map(Spanned::span), Rule::Name(name))),
+    }
+}
+
+/// Whether a daemon may have this name.
+pub fn is_name(name: &str) -> bool {
+    let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=10).contains(&name.len()) && name.chars().all(is_fine) && !name.starts_with('-')
+}
+
+fn interface(given: Option<&Spanned<String>>, name: &str) -> Result<String, Broken> {
+    let Some(given) = given else {
+        return Ok(format!("clew-{name}"));
+    };
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let interface = given.get_ref();
+    let is_name = (1..=15).contains(&interface.len()) && interface.chars().all(is_fine);
+    match is_name && !interface.starts_with(['-', '.']) && interface != "all" {
+        true => Ok(interface.clone()),
+        false => Err((Some(given.span()), Rule::Interface(interface.clone()))),
+    }
+}
+
+fn signing(raw: &RawSigning) -> Result<Signing, Broken> {
+    Ok(Signing {
+        cover: raw.mode,
+        block: number("block", raw.block.as_ref(), BLOCK_DEFAULT, BLOCK)? as u16,
+        pool: number("pool", raw.pool.as_ref(), POOL_DEFAULT, POOL)? as usize,
+        when_empty: raw.when_empty,
+    })
+}
+
+fn excludes(raw: &[Spanned<String>]) -> Result<Vec<Exclude>, Broken> {
+    if let Some(one_more) = raw.get(EXCLUDES_MAX) {
+        return Err((Some(one_more.span()), Rule::Excludes));
+    }
+    let each = raw.iter().map(|text| {
+        let rule = |_| Rule::Exclude(text.get_ref().clone());
+        let read = text.get_ref().parse().map_err(rule);
+        read.map_err(|rule| (Some(text.span()), rule))
+    });
+    each.collect()
+}
+
+fn peers(raw: Vec<RawPeer>, port: u16, folder: &Path) -> Result<Vec<Peer>, Broken> {
+    if raw.is_empty() {
+        return Err((None, Rule::NoPeer));
+    }
+    if let Some(one_more) = raw.get(PEERS_MAX) {
+        return Err((Some(one_more.prefixes.span()), Rule::Peers));
+    }
+    let mut known: Vec<IpNet> = Vec::new();
+    let mut peers: Vec<Peer> = Vec::new();
+    for peer in raw {
+        let prefixes = prefixes(&peer.prefixes, &mut known)?;
+        let endpoint = peer.endpoint.as_ref();
+        let endpoint = endpoint.map(|text| endpoint_of(text, port)).transpose()?;
+        let twice = endpoint.filter(|at| peers.iter().any(|p| p.endpoint == Some(*at)));
+        if let Some(twice) = twice {
+            let at = peer.endpoint.map(|text| text.span());
+            return Err((at, Rule::EndpointTwice(twice)));
+        }
+        peers.push(Peer {
+            prefixes,
+            endpoint,
+            group: folder.join(peer.group),
+        });
+    }
+    Ok(peers)
+}
+
+fn prefixes(
+    raw: &Spanned<Vec<Spanned<IpNet>>>,
+    known: &mut Vec<IpNet>,
+) -> Result<Vec<IpNet>, Broken> {
+    let all = raw.get_ref();
+    if all.is_empty() {
+        return Err((Some(raw.span()), Rule::NoPrefix));
+    }
+    let first = known.len();
+    for prefix in all {
+        let broken = |rule| Err((Some(prefix.span()), rule));
+        let net = *prefix.get_ref();
+        let wanted = net.trunc();
+        if net != wanted {
+            return broken(Rule::HostBits { is: net, wanted });
+        }
+        if !has_hosts(&net) {
+            return broken(Rule::NotHosts(net));
+        }
+        let overlaps = |other: &&IpNet| other.contains(&net) || net.contains(*other);
+        if let Some(other) = known.iter().find(overlaps) {
+            let (one, other) = (net, *other);
+            return broken(Rule::Overlap { one, other });
+        }
+        if known.len() == PREFIXES_MAX {
+            return broken(Rule::Prefixes);
+        }
+        known.push(net);
+    }
+    Ok(known[first..].to_vec())
+}
+
+/// Whether hosts can have addresses of this network. A network that has others besides is fine:
+/// these are never captured.
+fn has_hosts(net: &IpNet) -> bool {
+    match net.addr() {
+        IpAddr::V4(v4) if net.prefix_len() >= 4 => {
+            !v4.is_multicast() && !v4.is_loopback() && !v4.is_link_local()
+        }
+        IpAddr::V6(v6) if net.prefix_len() >= 8 => {
+            !v6.is_multicast() && !v6.is_loopback() && !v6.is_unicast_link_local()
+        }
+        _ => true,
+    }
+}
+
+fn endpoint_of(text: &Spanned<String>, port: u16) -> Result<SocketAddr, Broken> {
+    let bare = || {
+        text.get_ref()
+            .parse()
+            .map(|ip: IpAddr| SocketAddr::new(ip, port))
+    };
+    let at: SocketAddr = text.get_ref().parse().or_else(|_| bare()).map_err(|_| {
+        let rule = Rule::EndpointText(text.get_ref().clone());
+        (Some(text.span()), rule)
+    })?;
+    let ip = at.ip();
+    let is_broadcast = ip == IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
+    if at.port() == 0 || ip.is_unspecified() || ip.is_multicast() || is_broadcast {
+        return Err((Some(text.span()), Rule::Endpoint(at)));
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+use super::*;
+
+const GOOD: &str = r#"
+key = "web-1.key"
+exclude = ["tcp/22 from 10.0.0.0/8"]
+
+[[peer]]
+prefixes = ["10.0.0.2/32", "fd00::2/128"]
+endpoint = "10.0.0.2"
+group = "acme.clew"
+
+[[peer]]
+prefixes = ["192.0.2.0/24"]
+group = "/etc/clew/acme.clew"
+"#;
+
+fn parsed(text: &str) -> Result<Config, Broken> {
+    parse(text, Path::new("/etc/clew/lan.toml"))
+}
+
+#[test]
+fn a_short_file_has_defaults() {
+    let config = parsed(GOOD).unwrap();
+    assert_eq!(config.name, "lan");
+    assert_eq!(config.interface, "clew-lan");
+    assert_eq!((config.port, config.table), (4909, 4909));
+    assert_eq!((config.mtu, config.path_mtu), (1500, 1500));
+    assert_eq!(config.inbound, InboundMode::Monitor);
+    assert_eq!(config.outbound, OutboundMode::Prefer);
+    assert_eq!(config.carrier, CarrierMode::UdpTunnel);
+    assert!(config.offload && !config.sign_ntp);
+    assert_eq!(config.key, Path::new("/etc/clew/web-1.key"));
+    assert_eq!(config.peers[0].group, Path::new("/etc/clew/acme.clew"));
+    assert_eq!(
+        config.peers[0].endpoint,
+        Some("10.0.0.2:4909".parse().unwrap())
+    );
+    assert_eq!(config.peers[1].endpoint, None);
+    assert_eq!(config.prefixes().count(), 3);
+}
+
+/// Compares what is said of a file, and of which line, with what is expected.
+#[track_caller]
+fn is_refused(text: &str, line: Option<usize>, said: &str) {
+    let (span, rule) = parsed(text).unwrap_err();
+    let found = span.map(|span| line_of(text, span.start));
+    let rule = rule.to_string();
+    assert!(rule.contains(said), "{rule:?} for {said:?}");
+    assert!(!rule.contains('\n'), "{rule:?}");
+    assert_eq!(found, line, "{rule}");
+}
+
+#[test]
+fn each_mistake_is_one_sentence_with_its_line() {
+    let with = |line: &str| format!("{line}\n{GOOD}");
+    for (text, line, said) in [
+        (with("nane = 1"), Some(1), "unknown field `nane`"),
+        (with("mtu = "), Some(1), "string values must be quoted"),
+        (
+            with("inbound = \"block\""),
+            Some(1),
+            "unknown variant `block`",
+        ),
+        (with("name = \"No\""), Some(1), "name \"No\": need"),
+        (with("interface = \"a/b\""), Some(1), "interface \"a/b\""),
+        (with("port = 0"), Some(1), "port 0: need 1 to 65535"),
+        (
+            with("port = 40000"),
+            None,
+            "table 40000: need 1000 to 32000",
+        ),
+        (with("mtu = 1279"), Some(1), "mtu 1279: need 1280 to 65000"),
+        (with("path-mtu = 575"), Some(1), "path-mtu 575"),
+        (with("metrics = \"x\""), Some(1), "invalid socket address"),
+        ("key = \"k\"".into(), None, "need at least one [[peer]]"),
+        (
+            "[[peer]]\nprefixes=[]\ngroup=\"g\"\n".into(),
+            Some(1),
+            "missing field `key`",
+        ),
+        (
+            GOOD.replace("tcp/22 from", "tcp/22 to"),
+            Some(3),
+            "exclude \"tcp/22 to",
+        ),
+        (
+            GOOD.replace("fd00::2/128", "fd00::2/64"),
+            Some(6),
+            "write fd00::/64",
+        ),
+        (
+            GOOD.replace("\"10.0.0.2\"", "\"b.example\""),
+            Some(7),
+            "endpoint \"b.example\"",
+        ),
+        (
+            GOOD.replace("\"10.0.0.2\"", "\"0.0.0.0\""),
+            Some(7),
+            "endpoint 0.0.0.0:4909: need",
+        ),
+    ] {
+        is_refused(&text, line, said);
+    }
+}
+
+#[test]
+fn mistakes_in_peers_are_one_sentence_with_their_line() {
+    let peer = |lines: &str| format!("{GOOD}\n[[peer]]\n{lines}\ngroup = \"g\"\n");
+    for (text, line, said) in [
+        (peer("prefixes = []"), 15, "prefixes is empty"),
+        (
+            peer("prefixes = [\"192.0.2.7/32\"]"),
+            15,
+            "overlaps 192.0.2.0/24",
+        ),
+        (
+            peer("prefixes = [\"192.0.0.0/16\"]"),
+            15,
+            "overlaps 192.0.2.0/24",
+        ),
+        (
+            peer("prefixes = [\"224.0.0.0/8\"]"),
+            15,
+            "prefix 224.0.0.0/8: multicast",
+        ),
+        (
+            peer("prefixes = [\"fe80::/64\"]"),
+            15,
+            "prefix fe80::/64: multicast",
+        ),
+        (
+            peer("prefixes = [\"1.0.0.0/8\"]\nendpoint = \"10.0.0.2:4909\""),
+            16,
+            "given twice",
+        ),
+    ] {
+        is_refused(&text, Some(line), said);
+    }
+}
+
+#[test]
+fn signing_has_its_ranges() {
+    let with = |line: &str| format!("{GOOD}\n[signing]\n{line}\n");
+    let config = parsed(&with("mode = \"each\"\nblock = 16\npool = 10")).unwrap();
+    assert_eq!(config.signing.cover, CoverMode::Each);
+    assert_eq!((config.signing.block, config.signing.pool), (16, 10));
+    for (bad, said) in [
+        ("block = 0", "block 0: need 1 to 1024"),
+        ("block = 1025", "block 1025: need 1 to 1024"),
+        ("pool = 0", "pool 0: need 1 to 1000000"),
+    ] {
+        assert_eq!(parsed(&with(bad)).unwrap_err().1.to_string(), said);
+    }
+}
+
+#[test]
+fn queues_of_a_person_are_bounded() {
+    let rules = vec!["\"icmp\""; EXCLUDES_MAX + 1].join(",");
+    let text = GOOD.replace("\"tcp/22 from 10.0.0.0/8\"", &rules);
+    assert!(matches!(parsed(&text), Err((_, Rule::Excludes))));
+    let peers = |count| {
+        let peer = |n| format!("[[peer]]\nprefixes = [\"{}\"]\ngroup = \"g\"\n", v4(n));
+        let all: String = (0..count).map(peer).collect();
+        format!("key = \"k\"\n{all}")
+    };
+    assert_eq!(parsed(&peers(PEERS_MAX)).unwrap().peers.len(), PEERS_MAX);
+    assert!(matches!(
+        parsed(&peers(PEERS_MAX + 1)),
+        Err((_, Rule::Peers))
+    ));
+    let all: Vec<String> = (0..=PREFIXES_MAX)
+        .map(|n| format!("\"{}\"", v4(n)))
+        .collect();
+    let text = format!(
+        "key = \"k\"\n[[peer]]\nprefixes = [{}]\ngroup = \"g\"",
+        all.join(",")
+    );
+    assert!(matches!(parsed(&text), Err((_, Rule::Prefixes))));
+}
+
+fn v4(number: usize) -> String {
+    format!("10.{}.{}.0/24", number / 256, number % 256)
+}
+
+/// What a running daemon can take over, and what needs another set-up.
+#[test]
+fn a_reload_may_change_peers_endpoints_but_not_their_prefixes() {
+    let config = parsed(GOOD).unwrap();
+    let other = |from: &str, to: &str| parsed(&GOOD.replace(from, to)).unwrap();
+    assert!(config.has_same_setup(&other("endpoint = \"10.0.0.2\"", "endpoint = \"10.9.9.9\"")));
+    assert!(config.has_same_setup(&other("web-1.key", "web-2.key")));
+    assert!(!config.has_same_setup(&other("10.0.0.2/32", "10.0.0.3/32")));
+    assert!(!config.has_same_setup(&other("key =", "inbound = \"enforce\"\nkey =")));
+}

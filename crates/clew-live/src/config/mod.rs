@@ -1,0 +1,201 @@
+//! The one configuration file of a daemon, in TOML: peers, policies, carrier.
+//!
+//! [`Config::read`] takes it through all rules that need no system. A mistake is one sentence with
+//! the file's line.
+
+mod error;
+mod exclude;
+mod file;
+
+pub use error::{ConfigError, Rule};
+pub use exclude::{Exclude, Protocol};
+pub use file::is_name;
+
+use ipnet::IpNet;
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// The UDP port that daemons use unless told otherwise (`spec/carriers.md` section 1).
+pub const PORT: u16 = 4909;
+
+/// Most peers of a daemon.
+pub const PEERS_MAX: usize = 1_024;
+
+/// Most prefixes of all peers.
+pub const PREFIXES_MAX: usize = 4_096;
+
+/// Most rules of `exclude`.
+pub const EXCLUDES_MAX: usize = 64;
+
+/// Largest configuration file, in bytes.
+pub const FILE_MAX: u64 = 1 << 20;
+
+/// What is done to packets that come from a peer's prefix without a valid signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InboundMode {
+    /// Those that come beside the carrier pass, and are counted.
+    #[default]
+    Monitor,
+    /// They are dropped, also while no daemon runs.
+    Enforce,
+    /// Those that come beside the carrier pass uncounted. Datagrams of the carrier are dropped.
+    Off,
+}
+
+/// What is done to packets for a peer that cannot be signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutboundMode {
+    /// They leave unsigned while no daemon runs.
+    #[default]
+    Prefer,
+    /// They are dropped, also while no daemon runs.
+    Require,
+}
+
+/// How signed packets travel (`spec/carriers.md`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CarrierMode {
+    /// The whole packet in a UDP datagram.
+    #[default]
+    UdpTunnel,
+    /// The packet's upper layer in a UDP datagram, with the outer header's addresses.
+    UdpTransport,
+}
+
+/// What a signature covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoverMode {
+    /// One packet.
+    Each,
+    /// A packet and those before it in its flow.
+    Window,
+    /// A block of packets of one flow, under a hash tree.
+    #[default]
+    Tree,
+}
+
+/// What happens to packets when no precursor is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyPool {
+    /// They are signed slowly.
+    #[default]
+    SignOnline,
+    /// They are dropped.
+    Drop,
+}
+
+/// How packets are signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signing {
+    /// What a signature covers.
+    pub cover: CoverMode,
+    /// Largest block or window, in packets.
+    pub block: u16,
+    /// Precursors that are kept ready.
+    pub pool: usize,
+    /// What happens when there are none.
+    pub when_empty: EmptyPool,
+}
+
+/// A host or network that signed packets are exchanged with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The addresses of the peer, and of the networks behind it.
+    pub prefixes: Vec<IpNet>,
+    /// Where its daemon is. `None` if it is learned from the peer's first valid packet.
+    pub endpoint: Option<SocketAddr>,
+    /// Its group's file.
+    pub group: PathBuf,
+}
+
+/// A checked configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The daemon's name: files in `/run/clew/NAME`, the interface, the table of nftables.
+    pub name: String,
+    /// The machine's key file.
+    pub key: PathBuf,
+    /// What decrypts the key file.
+    pub unlock_with: Option<PathBuf>,
+    /// Who runs the data plane. `None` is `clew`, or `nobody` where there is no such user.
+    pub user: Option<String>,
+    /// The policy for packets that arrive.
+    pub inbound: InboundMode,
+    /// The policy for packets that leave.
+    pub outbound: OutboundMode,
+    /// The carrier.
+    pub carrier: CarrierMode,
+    /// The UDP port of this host's carrier.
+    pub port: u16,
+    /// The number of the routing table, and of the first of three routing rules.
+    pub table: u32,
+    /// The name of the TUN interface.
+    pub interface: String,
+    /// The MTU of the TUN interface, in bytes.
+    pub mtu: u16,
+    /// The largest outer packet that is tried, in bytes.
+    pub path_mtu: u16,
+    /// Whether the offloads of TUN and UDP are used where the kernel has them.
+    pub offload: bool,
+    /// Whether NTP is signed as other traffic is.
+    pub sign_ntp: bool,
+    /// What is never captured.
+    pub exclude: Vec<Exclude>,
+    /// How packets are signed.
+    pub signing: Signing,
+    /// Where Prometheus reads metrics.
+    pub metrics: Option<SocketAddr>,
+    /// The peers, in the order of their [`PeerIndex`](crate::packet::PeerIndex).
+    pub peers: Vec<Peer>,
+}
+
+impl Config {
+    /// Reads and checks a file. Relative paths in it start from its folder.
+    ///
+    /// # Errors
+    /// It cannot be read, or breaks a rule.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        file::read(path)
+    }
+
+    /// Returns all prefixes of peers.
+    pub fn prefixes(&self) -> impl Iterator<Item = &IpNet> {
+        self.peers.iter().flat_map(|peer| &peer.prefixes)
+    }
+
+    /// Returns whether packets stay away from peers while no daemon runs.
+    pub fn fails_closed(&self) -> bool {
+        self.inbound == InboundMode::Enforce || self.outbound == OutboundMode::Require
+    }
+
+    /// Returns whether a second configuration needs the same set-up, so that a running daemon can
+    /// take it.
+    pub fn has_same_setup(&self, other: &Self) -> bool {
+        self.setup() == other.setup()
+    }
+
+    /// Returns a text of all that the set-up and a daemon's sockets follow from. Two configurations
+    /// with one text differ only in what a running daemon takes over.
+    pub fn setup(&self) -> String {
+        let peers = self.peers.iter().map(|peer| Peer {
+            endpoint: None,
+            group: PathBuf::new(),
+            ..peer.clone()
+        });
+        let bare = Self {
+            peers: peers.collect(),
+            key: PathBuf::new(),
+            unlock_with: None,
+            signing: Signing::default(),
+            path_mtu: 0,
+            ..self.clone()
+        };
+        format!("{bare:?}")
+    }
+}

@@ -1,0 +1,297 @@
+//! Where peers are: whose address a destination is, the end point of each, and its path MTU.
+
+use crate::carrier::PathMtu;
+use crate::config::{CarrierMode, Config};
+use crate::packet::PeerIndex;
+use crate::sender::Path;
+use clew_packet::{Carrier, datagram};
+use clew_wire::Instant;
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+
+/// How a peer is reached now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Its end point. `None` until it is learned.
+    pub remote: Option<SocketAddr>,
+    /// The own address for it, if the carrier has to know.
+    pub local: Option<IpAddr>,
+    /// Whether the end point was learned from a valid packet.
+    pub is_learned: bool,
+    path: PathMtu,
+}
+
+/// All peers.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    carrier: Carrier,
+    /// First and last address of each prefix, in order.
+    ranges: Vec<(u128, u128, PeerIndex)>,
+    reaches: Vec<Reach>,
+}
+
+impl Peers {
+    /// Takes the peers of a configuration, which do not overlap.
+    pub fn new(config: &Config) -> Self {
+        let mut ranges = Vec::new();
+        let mut reaches = Vec::new();
+        for (index, peer) in (0..).zip(&config.peers) {
+            let range =
+                |net: &IpNet| (bits(net.network()), bits(net.broadcast()), PeerIndex(index));
+            ranges.extend(peer.prefixes.iter().map(range));
+            reaches.push(Reach {
+                remote: peer.endpoint,
+                local: None,
+                is_learned: false,
+                path: PathMtu::new(config.path_mtu),
+            });
+        }
+        ranges.sort_unstable();
+        let carrier = match config.carrier {
+            CarrierMode::UdpTunnel => Carrier::UdpTunnel,
+            CarrierMode::UdpTransport => Carrier::UdpTransport,
+        };
+        Self {
+            carrier,
+            ranges,
+            reaches,
+        }
+    }
+
+    /// Takes what was learned from an earlier configuration with the same prefixes.
+    pub fn keep_learned(&mut self, earlier: &Self) {
+        for (new, old) in self.reaches.iter_mut().zip(&earlier.reaches) {
+            let is_new = new.remote.is_some() && !old.is_learned && new.remote != old.remote;
+            if !is_new {
+                let path = new.path;
+                *new = Reach { path, ..*old };
+            }
+        }
+    }
+
+    /// Returns the peer that has an address.
+    pub fn find(&self, address: IpAddr) -> Option<PeerIndex> {
+        let address = bits(address);
+        let behind = self.ranges.partition_point(|(first, ..)| *first <= address);
+        let (_, last, peer) = self.ranges.get(behind.checked_sub(1)?)?;
+        (address <= *last).then_some(*peer)
+    }
+
+    /// Returns how a peer is reached.
+    pub fn reach(&self, peer: PeerIndex) -> Option<&Reach> {
+        self.reaches.get(usize::from(peer.0))
+    }
+
+    /// Returns how all peers are reached, in their order.
+    pub fn reaches(&self) -> &[Reach] {
+        &self.reaches
+    }
+
+    /// Returns all that have an end point, as the core wants to know.
+    pub fn paths(&self, now: Instant) -> impl Iterator<Item = (PeerIndex, Path)> + '_ {
+        let of = move |(index, reach): (u16, &Reach)| {
+            let path = Path {
+                remote: reach.remote?,
+                local: reach.local,
+                mtu: reach.path.at(now),
+                carrier: self.carrier,
+            };
+            Some((PeerIndex(index), path))
+        };
+        (0..).zip(&self.reaches).filter_map(of)
+    }
+
+    /// Takes where a valid packet of a peer came from. Returns whether that is new.
+    pub fn learn(&mut self, peer: PeerIndex, from: SocketAddr) -> bool {
+        let Some(reach) = self.reaches.get_mut(usize::from(peer.0)) else {
+            return false;
+        };
+        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let is_new = reach.remote != Some(from);
+        if is_new {
+            reach.is_learned = true;
+            (reach.remote, reach.local) = (Some(from), None);
+        }
+        is_new
+    }
+
+    /// Asks for own addresses that are missing.
+    pub fn find_locals(&mut self, find: impl Fn(SocketAddr) -> Option<IpAddr>) {
+        for reach in &mut self.reaches {
+            reach.local = reach.local.or_else(|| find(reach.remote?));
+        }
+    }
+
+    /// Forgets the own address of a peer, which the host has no more.
+    pub fn forget_local(&mut self, peer: PeerIndex) {
+        if let Some(reach) = self.reaches.get_mut(usize::from(peer.0)) {
+            reach.local = None;
+        }
+    }
+
+    /// Takes what the network said of a path. Returns whether some peer's changed.
+    pub fn lower(&mut self, to: SocketAddr, mtu: u32, now: Instant) -> bool {
+        // Of a socket without a fixed peer the host itself tells only the address.
+        let is_to = |at: SocketAddr| at == to || to.port() == 0 && at.ip() == to.ip();
+        let reached = |reach: &&mut Reach| reach.remote.is_some_and(is_to);
+        let lower = |any, reach: &mut Reach| reach.path.lower(mtu, now) | any;
+        self.reaches.iter_mut().filter(reached).fold(false, lower)
+    }
+}
+
+impl Reach {
+    /// Returns the path MTU.
+    pub fn mtu(&self, now: Instant) -> u16 {
+        self.path.at(now)
+    }
+}
+
+/// An address as a number; those of IPv4 are mapped into IPv6.
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+/// The destination of an IP packet.
+pub fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => {
+            let octets: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
+            Some(octets.into())
+        }
+        6 => {
+            let octets: [u8; 16] = packet.get(24..40)?.try_into().ok()?;
+            Some(octets.into())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a packet is a datagram of this daemon's own carrier: the rules failed that keep it out.
+pub fn is_own(packet: &[u8], port: u16) -> bool {
+    const UDP: u8 = 17;
+    let header = match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.get(9) == Some(&UDP) => usize::from(packet[0] & 0x0f) * 4,
+        Some(6) if packet.get(6) == Some(&UDP) => 40,
+        _ => return false,
+    };
+    let source = packet.get(header..header + 2);
+    let payload = packet.get(header + 8..).unwrap_or_default();
+    source == Some(&port.to_be_bytes()) && datagram::parse(payload).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(peers: &str) -> Config {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lan.toml");
+        std::fs::write(&path, format!("key = \"k\"\n{peers}")).unwrap();
+        Config::read(&path).unwrap()
+    }
+
+    const TWO: &str = "[[peer]]\nprefixes = [\"10.0.0.0/24\", \"fd00::/64\"]\nendpoint = \"10.0.0.2\"\n\
+        group = \"g\"\n[[peer]]\nprefixes = [\"10.0.1.7/32\"]\ngroup = \"g\"\n";
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn an_address_belongs_to_the_peer_of_its_prefix() {
+        let peers = Peers::new(&config(TWO));
+        for (address, expected) in [
+            ("10.0.0.0", Some(0)),
+            ("10.0.0.255", Some(0)),
+            ("10.0.1.7", Some(1)),
+            ("fd00::1", Some(0)),
+            ("9.255.255.255", None),
+            ("10.0.1.6", None),
+            ("10.0.1.8", None),
+            ("fd00:0:0:1::", None),
+            ("::", None),
+        ] {
+            let found = peers.find(address.parse().unwrap());
+            assert_eq!(found, expected.map(PeerIndex), "{address}");
+        }
+    }
+
+    #[test]
+    fn the_last_valid_packet_says_where_a_peer_is() {
+        let mut peers = Peers::new(&config(TWO));
+        assert_eq!(peers.paths(at(0)).count(), 1, "one is not known yet");
+        let from: SocketAddr = "192.0.2.1:40000".parse().unwrap();
+        assert!(peers.learn(PeerIndex(1), from));
+        assert!(!peers.learn(PeerIndex(1), from));
+        let mapped = "[::ffff:192.0.2.1]:40000".parse().unwrap();
+        assert!(!peers.learn(PeerIndex(1), mapped), "the same address");
+        assert_eq!(peers.paths(at(0)).count(), 2);
+        assert!(peers.reach(PeerIndex(1)).unwrap().is_learned);
+        // A peer with a configured end point moves, too.
+        assert!(peers.learn(PeerIndex(0), from));
+        assert_eq!(peers.reach(PeerIndex(0)).unwrap().remote, Some(from));
+        assert!(!peers.learn(PeerIndex(7), from), "no such peer");
+    }
+
+    #[test]
+    fn a_reload_keeps_what_was_learned_unless_the_end_point_is_new() {
+        let mut old = Peers::new(&config(TWO));
+        let from: SocketAddr = "192.0.2.1:40000".parse().unwrap();
+        old.learn(PeerIndex(1), from);
+        let mut new = Peers::new(&config(&TWO.replace("\"10.0.0.2\"", "\"10.0.0.3\"")));
+        new.keep_learned(&old);
+        let remotes: Vec<_> = new.reaches().iter().map(|reach| reach.remote).collect();
+        assert_eq!(remotes, ["10.0.0.3:4909".parse().ok(), Some(from)]);
+    }
+
+    #[test]
+    fn a_path_is_lowered_by_its_end_point_only() {
+        let mut peers = Peers::new(&config(TWO));
+        assert!(!peers.lower("10.0.0.9:4909".parse().unwrap(), 1400, at(1)));
+        assert!(!peers.lower("10.0.0.2:4910".parse().unwrap(), 1400, at(1)));
+        assert!(
+            peers.lower("10.0.0.2:0".parse().unwrap(), 1450, at(1)),
+            "the host's own"
+        );
+        assert!(peers.lower("10.0.0.2:4909".parse().unwrap(), 1400, at(1)));
+        let (_, path) = peers.paths(at(2)).next().unwrap();
+        assert_eq!(path.mtu, 1400);
+        let (_, path) = peers.paths(at(700)).next().unwrap();
+        assert_eq!(path.mtu, 1500);
+    }
+
+    fn udp4(source: u16, payload: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0; 28];
+        (packet[0], packet[9]) = (0x45, 17);
+        packet[16..20].copy_from_slice(&[10, 0, 0, 2]);
+        packet[20..22].copy_from_slice(&source.to_be_bytes());
+        packet.extend_from_slice(payload);
+        packet
+    }
+
+    #[test]
+    fn own_datagrams_are_known() {
+        let mut datagram = Vec::new();
+        datagram::write_cookie(&[1; 16], &[2; 16], &mut datagram);
+        assert!(is_own(&udp4(4909, &datagram), 4909));
+        assert!(!is_own(&udp4(4909, b"other"), 4909));
+        assert!(!is_own(&udp4(4910, &datagram), 4909));
+        let cut = udp4(4909, &datagram);
+        (0..cut.len()).for_each(|end| assert!(!is_own(&cut[..end], 4909), "{end}"));
+    }
+
+    #[test]
+    fn destinations_are_read_as_far_as_there_are_bytes() {
+        let packet = udp4(1, b"");
+        assert_eq!(destination(&packet), "10.0.0.2".parse().ok());
+        assert_eq!(destination(&packet[..19]), None);
+        assert_eq!(destination(&[]), None);
+        assert_eq!(destination(&[0x50; 40]), None);
+        let mut v6 = [0; 40];
+        (v6[0], v6[39]) = (0x60, 9);
+        assert_eq!(destination(&v6), "::9".parse().ok());
+    }
+}

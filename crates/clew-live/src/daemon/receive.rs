@@ -1,0 +1,113 @@
+//! From the network to the TUN: receive, verify, deliver in order.
+
+use super::shared::{Dropped, Shared, lock};
+use crate::carrier::Datagrams;
+use crate::packet::{Burst, CookieMessage, Outer, PeerIndex};
+use clew_packet::KeySource;
+use clew_wire::Instant;
+use nix::time::{ClockId, clock_gettime};
+use rand_core::CryptoRng;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long a verifier sleeps at most: somebody wakes it when there is work.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Reads the sockets until the daemon stops.
+pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
+    let mut room = Datagrams::default();
+    let mut cookies = Vec::new();
+    while !shared.is_stopping() {
+        shared.turns[1].fetch_add(1, Ordering::Relaxed);
+        let any = receive(shared, &mut room, &mut cookies)?;
+        shared.work.notify_one();
+        take_cookies(shared, &mut cookies);
+        send_replies(shared);
+        let next = shared.deliver();
+        if !any {
+            shared.hear_errors();
+            let now = shared.clock.now().instant;
+            let due = next.map_or(u64::MAX, Instant::as_nanos);
+            shared.receiver_due.store(due, Ordering::Release);
+            shared
+                .wake_receiver
+                .wait(shared.udp.descriptors(), next, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn receive<K: KeySource>(
+    shared: &Shared<K>,
+    room: &mut Datagrams,
+    cookies: &mut Vec<(SocketAddr, CookieMessage)>,
+) -> io::Result<bool> {
+    let mut held = None;
+    let take = |datagram: &[u8], outer: &Outer| {
+        let (inbound, now) =
+            held.get_or_insert_with(|| (lock(&shared.inbound), shared.clock.now()));
+        if let Some(cookie) = inbound.receive(datagram, outer, *now) {
+            cookies.push((outer.source, cookie));
+        }
+    };
+    shared.udp.receive(room, take)
+}
+
+fn take_cookies<K: KeySource>(shared: &Shared<K>, cookies: &mut Vec<(SocketAddr, CookieMessage)>) {
+    if cookies.is_empty() {
+        return;
+    }
+    let now = shared.clock.now();
+    let mut outbound = lock(&shared.outbound);
+    for (from, message) in cookies.drain(..) {
+        outbound.cookie(from, &message, now);
+    }
+}
+
+fn send_replies<K: KeySource>(shared: &Shared<K>) {
+    let mut replies = Vec::new();
+    lock(&shared.inbound).replies(&mut replies);
+    for reply in replies {
+        let burst = Burst {
+            peer: PeerIndex(0),
+            ecn: 0,
+            segment: reply.bytes.len(),
+            bytes: reply.bytes,
+        };
+        let from = Some(reply.from.ip()).filter(|ip| !ip.is_unspecified());
+        if shared.udp.send(reply.to, from, &burst).1.is_some() {
+            shared.drop_many(Dropped::SendFailed, 1);
+        }
+    }
+}
+
+/// Verifies signatures until the daemon stops. It takes what has queued since it was last free.
+pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng) {
+    let mut inbound = lock(&shared.inbound);
+    while !shared.is_stopping() {
+        let Some(work) = inbound.take_work(shared.clock.now()) else {
+            let waited = shared.work.wait_timeout(inbound, IDLE);
+            inbound = waited.unwrap_or_else(PoisonError::into_inner).0;
+            continue;
+        };
+        drop(inbound);
+        let begin = thread_time();
+        let done = work.run(rng);
+        let spent = thread_time().saturating_sub(begin);
+        lock(&shared.inbound).finish(done, spent, shared.clock.now());
+        let next = shared.deliver();
+        let due = shared.receiver_due.load(Ordering::Acquire);
+        if next.is_some_and(|next| next.as_nanos() < due) {
+            shared.wake_receiver.wake();
+        }
+        inbound = lock(&shared.inbound);
+    }
+}
+
+/// The CPU time of this thread.
+fn thread_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}

@@ -1,0 +1,138 @@
+//! What a daemon tells of itself.
+
+use super::shared::{Shared, lock};
+use crate::carrier::Offloads;
+use crate::config::{CarrierMode, InboundMode, OutboundMode};
+use crate::packet::Moment;
+use crate::receiver::Gate;
+use crate::status::{InboundStatus, OutboundStatus, PeerStatus, PoolStatus, Signer, Status};
+use clew_packet::KeySource;
+use std::collections::BTreeMap;
+
+/// Counters by the names of their reasons.
+fn named<R: ToString>(counters: impl Iterator<Item = (R, u64)>) -> BTreeMap<String, u64> {
+    counters
+        .map(|(reason, count)| (reason.to_string(), count))
+        .collect()
+}
+
+impl<K: KeySource> Shared<K> {
+    /// Collects it. `notices` are what was said.
+    pub fn status(&self, version: &str, notices: &[String]) -> Status {
+        let (config, now) = (self.config(), self.clock.now());
+        let mut offloads = Offloads::default();
+        self.tun.offloads(&mut offloads);
+        self.udp.offloads(&mut offloads);
+        let level = self.pool.level();
+        let word = |word: &str| word.to_owned();
+        Status {
+            name: config.name.clone(),
+            version: version.to_owned(),
+            process: std::process::id(),
+            seconds: now.instant.as_nanos() / 1_000_000_000,
+            carrier: word(match config.carrier {
+                CarrierMode::UdpTunnel => "udp-tunnel",
+                CarrierMode::UdpTransport => "udp-transport",
+            }),
+            interface: config.interface.clone(),
+            inbound_mode: word(match config.inbound {
+                InboundMode::Monitor => "monitor",
+                InboundMode::Enforce => "enforce",
+                InboundMode::Off => "off",
+            }),
+            outbound_mode: word(match config.outbound {
+                OutboundMode::Prefer => "prefer",
+                OutboundMode::Require => "require",
+            }),
+            offloads,
+            signer: self.signer(now),
+            pool: PoolStatus {
+                ready: level.ready,
+                prepared: level.prepared,
+                taken: level.taken,
+                starved: level.starved,
+            },
+            peers: self.peer_status(now),
+            outbound: self.outbound_status(),
+            inbound: self.inbound_status(now),
+            dropped: named(lock(&self.dropped).iter()),
+            notices: notices.to_vec(),
+        }
+    }
+
+    fn signer(&self, now: Moment) -> Signer {
+        let state = lock(&self.outbound).state(now.wall);
+        Signer {
+            machine: self.identity().machine().to_string(),
+            epoch: state.as_ref().ok().copied(),
+            trouble: state.err().map(|trouble| trouble.to_string()),
+        }
+    }
+
+    fn peer_status(&self, now: Moment) -> Vec<PeerStatus> {
+        let config = self.config();
+        let table = lock(&self.peers);
+        let reaches = table.peers.reaches().iter().zip(&table.traffic);
+        let each = config.peers.iter().zip(reaches);
+        let status = |(peer, (reach, (packets, last))): (
+            &crate::config::Peer,
+            (&super::peers::Reach, &(u64, Option<clew_wire::Instant>)),
+        )| {
+            let ago = last.map(|last| (now.instant - last).as_secs());
+            PeerStatus {
+                prefixes: peer.prefixes.iter().map(ToString::to_string).collect(),
+                endpoint: reach.remote,
+                is_learned: reach.is_learned,
+                path_mtu: reach.mtu(now.instant),
+                packets: *packets,
+                seconds_ago: ago,
+            }
+        };
+        each.map(status).collect()
+    }
+
+    fn outbound_status(&self) -> OutboundStatus {
+        let metrics = lock(&self.outbound).metrics().clone();
+        OutboundStatus {
+            packets: metrics.packets,
+            bytes: metrics.bytes,
+            signatures: metrics.signatures,
+            online: metrics.online,
+            datagrams: metrics.datagrams,
+            datagram_bytes: metrics.datagram_bytes,
+            fragments: metrics.fragments,
+            unsent: named(metrics.unsent.iter()),
+            k: metrics.k.into(),
+            waits: metrics.waits.into(),
+        }
+    }
+
+    fn inbound_status(&self, now: Moment) -> InboundStatus {
+        let inbound = lock(&self.inbound);
+        let (metrics, state) = (inbound.metrics(), inbound.state(now));
+        drop(inbound);
+        InboundStatus {
+            packets: metrics.packets,
+            bytes: metrics.bytes,
+            datagrams: metrics.datagrams,
+            datagram_bytes: metrics.datagram_bytes,
+            signatures: metrics.signatures,
+            good_signatures: metrics.good_signatures,
+            verification_ns: metrics.verification_ns,
+            verdicts: named(metrics.verdicts.iter()),
+            refused: named(metrics.refused.iter()),
+            held: metrics.held as u64,
+            waiting_signatures: metrics.waiting_signatures as u64,
+            gate: match state.gate {
+                Gate::Open => "open",
+                Gate::Warning => "warning",
+                Gate::Shut => "shut",
+            }
+            .to_owned(),
+            clock_steps: state.clock.steps,
+            k: metrics.k.into(),
+            batches: metrics.batches.into(),
+            waits: metrics.waits.into(),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What the threads of a data plane share.
+
+use super::peers::Peers;
+use super::wake::Wake;
+use super::{Devices, Material};
+use crate::carrier::{Tun, TunWriter, Udp, UdpError};
+use crate::config::{CarrierMode, Config, CoverMode, EmptyPool, InboundMode, Signing};
+use crate::identity::Identity;
+use crate::packet::{Delivery, Moment, PeerIndex};
+use crate::pool::{Generation, Marks, Pool};
+use crate::receiver::{Inbound, InboundOptions, InboundPolicy, PeerRule};
+use crate::sender::{Cover, Outbound, OutboundOptions, Unsigned, WhenEmpty, WindowSize};
+use clew_packet::{GroupTag, KeySource, Timestamp};
+use clew_wire::Instant;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+clew_wire::reasons! {
+    /// Why the carrier dropped a packet, beside what sender and receiver count.
+    pub enum Dropped {
+        NoPeer = "no-peer": "Its destination is no peer's.",
+        OwnCarrier = "own-carrier": "It is a datagram of this daemon that came back to it.",
+        Unreadable = "unreadable": "A super-packet could not be cut into packets.",
+        SendBusy = "send-busy": "The socket took no more for too long.",
+        TooLong = "too-long": "It was longer than the path takes; later ones are cut.",
+        NoAddress = "no-address": "Its peer has no end point any more.",
+        SendFailed = "send-failed": "The system refused to send it.",
+        TunRefused = "tun-refused": "The interface refused packets that had been verified.",
+    }
+}
+
+/// Both clocks, read together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    begin: std::time::Instant,
+}
+
+impl Clock {
+    pub fn new() -> Self {
+        let begin = std::time::Instant::now();
+        Self { begin }
+    }
+
+    pub fn now(&self) -> Moment {
+        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Moment {
+            instant: Instant::from_nanos(nanos(self.begin.elapsed())),
+            // The program refuses to start before 1970.
+            wall: Timestamp(nanos(wall.unwrap_or_default())),
+        }
+    }
+}
+
+/// What is delivered, in order: one thread at a time.
+pub(super) struct Deliverer {
+    writer: TunWriter,
+    ready: Vec<Delivery>,
+}
+
+/// Peers, and what is counted of each.
+pub(super) struct PeerTable {
+    pub peers: Peers,
+    pub groups: Vec<GroupTag>,
+    /// Packets, and when the last one came.
+    pub traffic: Vec<(u64, Option<Instant>)>,
+}
+
+pub(super) struct Shared<K> {
+    pub clock: Clock,
+    pub stop: AtomicBool,
+    pub config: Mutex<Arc<Config>>,
+    pub identity: Mutex<Arc<Identity>>,
+    pub tun: Tun,
+    pub udp: Udp,
+    pub pool: Pool,
+    pub generation: Generation,
+    pub outbound: Mutex<Outbound>,
+    pub inbound: Mutex<Inbound<K>>,
+    /// Signatures may wait.
+    pub work: Condvar,
+    pub delivery: Mutex<Deliverer>,
+    pub peers: Mutex<PeerTable>,
+    pub dropped: Mutex<Counters>,
+    pub wake_sender: Wake,
+    pub wake_receiver: Wake,
+    /// When the receiver's wait ends, in nanoseconds.
+    pub receiver_due: AtomicU64,
+    /// How often the loops of sender and receiver turned.
+    pub turns: [AtomicU64; 2],
+}
+
+/// Locks; a thread that panicked while it held the lock ends the process anyway.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<K: KeySource> Shared<K> {
+    pub fn new(
+        config: Config,
+        devices: Devices,
+        material: Material<K>,
+        secret: [u8; 32],
+    ) -> io::Result<Self> {
+        let clock = Clock::new();
+        let now = clock.now();
+        let identity = Arc::new(material.identity);
+        let Devices { tun, udp } = devices;
+        let generation = generation();
+        let options = inbound_options(&config);
+        let inbound = Inbound::new(material.keys, options, Vec::new(), now, secret);
+        let outbound = Outbound::new(
+            Some(Arc::clone(&identity)),
+            outbound_options(&config.signing),
+        );
+        let peers = PeerTable {
+            peers: Peers::new(&config),
+            groups: material.groups,
+            traffic: vec![(0, None); config.peers.len()],
+        };
+        let shared = Self {
+            clock,
+            stop: AtomicBool::new(false),
+            pool: Pool::new(marks(&config.signing), generation),
+            generation,
+            outbound: Mutex::new(outbound),
+            inbound: Mutex::new(inbound),
+            work: Condvar::new(),
+            delivery: Mutex::new(Deliverer {
+                writer: tun.writer(),
+                ready: Vec::new(),
+            }),
+            peers: Mutex::new(peers),
+            dropped: Mutex::new(Counters::new()),
+            wake_sender: Wake::new()?,
+            wake_receiver: Wake::new()?,
+            receiver_due: AtomicU64::new(0),
+            turns: [AtomicU64::new(0), AtomicU64::new(0)],
+            identity: Mutex::new(identity),
+            config: Mutex::new(Arc::new(config)),
+            tun,
+            udp,
+        };
+        shared.apply_paths();
+        Ok(shared)
+    }
+
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&lock(&self.config))
+    }
+
+    pub fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&lock(&self.identity))
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Ends all threads.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.wake_sender.wake();
+        self.wake_receiver.wake();
+        self.work.notify_all();
+    }
+
+    pub fn drop_many(&self, reason: Dropped, times: usize) {
+        let mut dropped = lock(&self.dropped);
+        (0..times).for_each(|_| dropped.count(reason));
+    }
+
+    /// Takes another configuration and other files. Packets that wait are not lost.
+    pub fn replace(&self, config: Config, material: Material<K>) {
+        let identity = Arc::new(material.identity);
+        {
+            let mut table = lock(&self.peers);
+            let mut peers = Peers::new(&config);
+            peers.keep_learned(&table.peers);
+            (table.peers, table.groups) = (peers, material.groups);
+        }
+        let mut outbound = lock(&self.outbound);
+        outbound.set_identity(Some(Arc::clone(&identity)));
+        outbound.set_options(outbound_options(&config.signing));
+        drop(outbound);
+        lock(&self.inbound).set_keys(material.keys);
+        *lock(&self.identity) = identity;
+        *lock(&self.config) = Arc::new(config);
+        self.apply_paths();
+    }
+
+    /// Tells the core where peers are.
+    pub fn apply_paths(&self) {
+        let now = self.clock.now().instant;
+        let config = self.config();
+        let mut table = lock(&self.peers);
+        if config.carrier == CarrierMode::UdpTransport {
+            table.peers.find_locals(own_address);
+        }
+        let mut outbound = lock(&self.outbound);
+        for (peer, path) in table.peers.paths(now) {
+            outbound.set_path(peer, path);
+        }
+        let rules = (0..).zip(config.peers.iter().zip(&table.groups));
+        let rule = |(index, (peer, group)): (u16, (&crate::config::Peer, &GroupTag))| PeerRule {
+            group: *group,
+            prefixes: peer.prefixes.clone(),
+            mss: outbound.mss(PeerIndex(index)),
+        };
+        let rules: Vec<PeerRule> = rules.map(rule).collect();
+        drop(outbound);
+        drop(table);
+        lock(&self.inbound).set_peers(rules);
+    }
+
+    /// Reads what the network said about datagrams.
+    pub fn hear_errors(&self) {
+        let now = self.clock.now().instant;
+        let mut is_lower = false;
+        self.udp.errors(|UdpError { to, mtu }| {
+            if let Some(mtu) = mtu {
+                is_lower |= lock(&self.peers).peers.lower(to, mtu, now);
+            }
+        });
+        if is_lower {
+            self.apply_paths();
+        }
+    }
+
+    /// Delivers what is verified. Returns when to come again.
+    pub fn deliver(&self) -> Option<Instant> {
+        let mut delivery = lock(&self.delivery);
+        let Deliverer { writer, ready } = &mut *delivery;
+        let next = lock(&self.inbound).deliver(self.clock.now(), ready);
+        if ready.is_empty() {
+            return next;
+        }
+        let refused = writer.write(ready.iter().map(|delivery| delivery.bytes.as_slice()));
+        if refused.is_some() {
+            self.drop_many(Dropped::TunRefused, 1);
+        }
+        self.note(ready);
+        let mut inbound = lock(&self.inbound);
+        ready
+            .drain(..)
+            .for_each(|delivery| inbound.recycle(delivery.bytes));
+        next
+    }
+
+    /// Counts packets by peer, and learns where peers are.
+    fn note(&self, ready: &[Delivery]) {
+        let now = self.clock.now().instant;
+        let mut has_moved = false;
+        let mut table = lock(&self.peers);
+        for delivery in ready {
+            if let Some(traffic) = table.traffic.get_mut(usize::from(delivery.peer.0)) {
+                *traffic = (traffic.0 + 1, Some(now));
+            }
+            has_moved |= table.peers.learn(delivery.peer, delivery.from);
+        }
+        drop(table);
+        if has_moved {
+            self.apply_paths();
+        }
+    }
+}
+
+/// The own address for an end point: the one that the routes to it name.
+fn own_address(remote: SocketAddr) -> Option<IpAddr> {
+    let any = match remote {
+        SocketAddr::V4(_) => "0.0.0.0:0",
+        SocketAddr::V6(_) => "[::]:0",
+    };
+    let socket = UdpSocket::bind(any).ok()?;
+    socket.connect(remote).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// Where this process runs.
+fn generation() -> Generation {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let mut boot = [0; 16];
+    for (byte, pair) in boot.iter_mut().zip(digits.chunks(2)) {
+        let pair = std::str::from_utf8(pair).unwrap_or_default();
+        *byte = u8::from_str_radix(pair, 16).unwrap_or(0);
+    }
+    Generation {
+        process: std::process::id(),
+        boot,
+    }
+}
+
+fn marks(signing: &Signing) -> Marks {
+    Marks {
+        low: signing.pool / 2,
+        high: signing.pool,
+    }
+}
+
+fn outbound_options(signing: &Signing) -> OutboundOptions {
+    let window = WindowSize::Fixed(signing.block.min(clew_packet::WINDOW_MAX));
+    OutboundOptions {
+        cover: match signing.cover {
+            CoverMode::Each => Cover::Each,
+            CoverMode::Window => Cover::Window(window),
+            CoverMode::Tree => Cover::Tree(signing.block),
+        },
+        // What the TUN brought cannot leave beside it: the routes would bring it back.
+        unsigned: Unsigned::Require,
+        when_empty: match signing.when_empty {
+            EmptyPool::SignOnline => WhenEmpty::SignOnline,
+            EmptyPool::Drop => WhenEmpty::Drop,
+        },
+        ..OutboundOptions::default()
+    }
+}
+
+fn inbound_options(config: &Config) -> InboundOptions {
+    InboundOptions {
+        policy: match config.inbound {
+            InboundMode::Monitor => InboundPolicy::Monitor,
+            InboundMode::Enforce => InboundPolicy::Enforce,
+            InboundMode::Off => InboundPolicy::Off,
+        },
+        ..InboundOptions::default()
+    }
+}

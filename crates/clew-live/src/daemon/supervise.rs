@@ -1,0 +1,259 @@
+//! The thread that starts the others, answers questions, and reads files again.
+
+use super::reload::Stamps;
+use super::shared::{Shared, lock};
+use super::{Devices, Load, receive, refill, send};
+use crate::config::Config;
+use crate::control::{Answer, Control, Request};
+use crate::status::Status;
+use clew_packet::KeySource;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
+use nix::sys::signalfd::SignalFd;
+use rand_core::CryptoRng;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+use tracing::{info, warn};
+
+/// How often files and threads are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Verifiers at most: more of them would not find work.
+const VERIFIERS_MAX: usize = 16;
+
+/// Most sentences that are kept for `clew status`.
+const NOTICES_MAX: usize = 32;
+
+/// What the program around a daemon gives it.
+pub struct Hooks<K, R> {
+    /// Reads key and group files.
+    pub load: Load<K>,
+    /// Makes a source of randomness.
+    pub rng: fn() -> R,
+    /// The configuration file, which is read again on request.
+    pub path: PathBuf,
+    /// The program's version.
+    pub version: String,
+    /// Called once when packets go through.
+    pub on_ready: Box<dyn FnOnce() + Send>,
+    /// Called every second while all loops turn, with what the daemon tells of itself.
+    pub on_tick: Box<dyn FnMut(Status) + Send>,
+}
+
+/// Runs the data plane until a signal ends it. SIGTERM, SIGINT and SIGHUP are blocked in the calling
+/// thread already; the last one reads all files again.
+///
+/// # Errors
+/// Files cannot be read at the start, or an interface is lost.
+pub fn run<K, R>(
+    config: Config,
+    devices: Devices,
+    control: &Control,
+    signals: &SignalFd,
+    mut hooks: Hooks<K, R>,
+) -> Result<(), String>
+where
+    K: KeySource + Send,
+    R: CryptoRng,
+{
+    let stamps = Stamps::of(&config);
+    let material = (hooks.load)(&config)?;
+    let mut secret = [0; 32];
+    (hooks.rng)().fill_bytes(&mut secret);
+    let shared = Shared::new(config, devices, material, secret);
+    let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
+    let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
+    thread::scope(|scope| {
+        let threads = start(scope, &shared, hooks.rng);
+        let mut supervisor = Supervisor {
+            shared: &shared,
+            hooks,
+            stamps,
+            notices: Vec::new(),
+            refused: None,
+            turns: [0; 2],
+        };
+        supervisor.see_signer();
+        on_ready();
+        let ended = supervisor.serve(control, signals, &threads);
+        shared.stop();
+        threads.refill.thread().unpark();
+        let [sent, received] = threads.planes.map(ScopedJoinHandle::join);
+        ended?;
+        for (what, done) in [("interface", sent), ("UDP sockets", received)] {
+            let done = done.map_err(|_| format!("{what}: the thread ended"))?;
+            done.map_err(|error| format!("{what}: {error}"))?;
+        }
+        Ok(())
+    })
+}
+
+/// The threads whose end is the daemon's.
+struct Threads<'scope> {
+    planes: [ScopedJoinHandle<'scope, io::Result<()>>; 2],
+    refill: ScopedJoinHandle<'scope, ()>,
+}
+
+fn start<'scope, K, R>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<K>,
+    rng: fn() -> R,
+) -> Threads<'scope>
+where
+    K: KeySource + Send,
+    R: CryptoRng + 'scope,
+{
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    for _ in 0..(cores - 1).clamp(1, VERIFIERS_MAX) {
+        scope.spawn(move || receive::verify(shared, &mut rng()));
+    }
+    Threads {
+        planes: [
+            scope.spawn(move || send::run(shared, &mut rng())),
+            scope.spawn(move || receive::run(shared)),
+        ],
+        refill: scope.spawn(move || refill::run(shared, &mut rng())),
+    }
+}
+
+struct Supervisor<'a, K, R> {
+    shared: &'a Shared<K>,
+    hooks: Hooks<K, R>,
+    stamps: Stamps,
+    notices: Vec<String>,
+    /// Why files were refused last: said once.
+    refused: Option<String>,
+    turns: [u64; 2],
+}
+
+impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
+    fn serve(
+        &mut self,
+        control: &Control,
+        signals: &SignalFd,
+        threads: &Threads<'_>,
+    ) -> Result<(), String> {
+        let mut next = Instant::now() + TICK;
+        while !threads.planes.iter().any(ScopedJoinHandle::is_finished) {
+            wait(control, signals, next)?;
+            match signals.read_signal() {
+                Ok(Some(signal)) if signal.ssi_signo == Signal::SIGHUP as u32 => {
+                    self.reload_all();
+                }
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) | Err(_) => {}
+            }
+            control.answer(|request| self.answer(request));
+            if Instant::now() >= next {
+                next = Instant::now() + TICK;
+                self.tick();
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Status => Answer::Status(Box::new(self.status())),
+            Request::Reload => match self.reload_all() {
+                Some(refused) => Answer::Refused(refused),
+                None => Answer::Done,
+            },
+        }
+    }
+
+    fn status(&self) -> Status {
+        self.shared.status(&self.hooks.version, &self.notices)
+    }
+
+    fn tick(&mut self) {
+        let stamps = Stamps::of(&self.shared.config());
+        if stamps != self.stamps {
+            self.stamps = stamps;
+            let config = (*self.shared.config()).clone();
+            self.reload(config);
+        }
+        self.see_signer();
+        // Path MTUs rise again, and clocks move on.
+        self.shared.apply_paths();
+        let turns = [0, 1].map(|at| self.shared.turns[at].load(Ordering::Relaxed));
+        let all_turn = turns.iter().zip(self.turns).all(|(now, then)| *now != then);
+        self.turns = turns;
+        if all_turn {
+            let status = self.status();
+            (self.hooks.on_tick)(status);
+        }
+    }
+
+    /// Reads the configuration and all files again. Returns why they are refused.
+    fn reload_all(&mut self) -> Option<String> {
+        let config = match Config::read(&self.hooks.path) {
+            Ok(config) => config,
+            Err(error) => return self.refuse(error.to_string()),
+        };
+        if !config.has_same_setup(&self.shared.config()) {
+            let path = self.hooks.path.display();
+            return self.refuse(format!(
+                "{path}: peers' prefixes, interface, port, policies or metrics changed: that needs \
+                 clew down and clew up"
+            ));
+        }
+        self.stamps = Stamps::of(&config);
+        self.reload(config)
+    }
+
+    fn reload(&mut self, config: Config) -> Option<String> {
+        let material = match (self.hooks.load)(&config) {
+            Ok(material) => material,
+            Err(error) => return self.refuse(error),
+        };
+        self.refused = None;
+        self.shared.replace(config, material);
+        info!("read the files again");
+        None
+    }
+
+    /// Keeps what is in force, and says so once.
+    fn refuse(&mut self, error: String) -> Option<String> {
+        if self.refused.as_ref() != Some(&error) {
+            warn!("{error}; the files read before stay in force");
+            self.notice(error.clone());
+            self.refused = Some(error.clone());
+        }
+        Some(error)
+    }
+
+    /// Says once why nothing is signed.
+    fn see_signer(&mut self) {
+        let now = self.shared.clock.now().wall;
+        if let Err(trouble) = lock(&self.shared.outbound).state(now) {
+            let trouble = trouble.to_string();
+            if !self.notices.contains(&trouble) {
+                warn!("nothing is signed: {trouble}");
+                self.notice(trouble);
+            }
+        }
+    }
+
+    fn notice(&mut self, notice: String) {
+        if self.notices.len() == NOTICES_MAX {
+            self.notices.remove(0);
+        }
+        self.notices.push(notice);
+    }
+}
+
+fn wait(control: &Control, signals: &SignalFd, until: Instant) -> Result<(), String> {
+    let mut all = [control.as_fd(), signals.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    let wait = until.saturating_duration_since(Instant::now()).min(TICK);
+    let millis = u16::try_from(wait.as_millis() + 1).unwrap_or(u16::MAX);
+    match poll(&mut all, PollTimeout::from(millis)) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(other) => Err(format!("cannot wait: {other}")),
+    }
+}

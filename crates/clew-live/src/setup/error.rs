@@ -1,0 +1,70 @@
+//! Why a host cannot be set up.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a host cannot be set up, or a set-up not undone.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A program is missing.
+    #[error("{0}: no such program in /usr/sbin, /usr/bin, /sbin or /bin")]
+    NoProgram(&'static str),
+    /// A program failed.
+    #[error("{what}: {said}")]
+    Failed {
+        /// The command.
+        what: String,
+        /// What it wrote to standard error, in one line.
+        said: String,
+    },
+    /// The system refused a file.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Another daemon of this name runs.
+    #[error("{name} runs already, as process {process}")]
+    Runs {
+        /// The daemon.
+        name: String,
+        /// The process that holds its lock.
+        process: i32,
+    },
+    /// Another set-up of this name was not undone.
+    #[error("{0} is set up already, otherwise, and no daemon runs")]
+    Left(String),
+    /// Something of this name is there, and is not ours.
+    #[error("{what} exists already: choose another `{key}` in the configuration")]
+    Exists {
+        /// The object.
+        what: String,
+        /// The key of the configuration that names it.
+        key: &'static str,
+    },
+    /// The kernel has no TUN.
+    #[error("/dev/net/tun: {0}")]
+    NoTun(io::Error),
+    /// There is no such user.
+    #[error("user {0:?}: no such user")]
+    NoUser(String),
+    /// The user is root.
+    #[error("user {0:?} is root: the data plane runs without privileges")]
+    RootUser(String),
+    /// An end point cannot be reached.
+    #[error("endpoint {0}: no route to it")]
+    NoRoute(std::net::SocketAddr),
+    /// The policy needs nftables.
+    #[error("nft: {0}: needed by inbound = \"enforce\" and outbound = \"require\"")]
+    NoFilter(String),
+    /// The undo file holds something else.
+    #[error("{}:{line}: not an undo step", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+}

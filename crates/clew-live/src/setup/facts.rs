@@ -1,0 +1,181 @@
+//! What a plan has to know of the host, and what has to be so.
+
+use super::{Programs, SetupError, programs, ruleset};
+use crate::config::Config;
+use ipnet::IpNet;
+use nix::unistd::User;
+use serde::Deserialize;
+use std::fs::{self, OpenOptions};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// Who runs the data plane unless told otherwise.
+const USER: &str = "clew";
+
+/// Who runs it where there is no such user.
+const NOBODY: &str = "nobody";
+
+/// How the host reaches an address before the set-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The address that it uses itself.
+    pub source: Option<IpAddr>,
+    /// The interface.
+    pub device: String,
+}
+
+/// What a plan has to know of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The programs.
+    pub programs: Programs,
+    /// The id of the user who runs the data plane.
+    pub user: u32,
+    /// Whether the TUN is made with offloads.
+    pub has_offload: bool,
+    /// How each prefix is reached, in their order. `None` if it is not.
+    pub routes: Vec<Option<Route>>,
+    /// Files of reverse path filters that are strict, with what they hold.
+    pub strict: Vec<(PathBuf, String)>,
+}
+
+/// Returns the user who runs the data plane.
+///
+/// # Errors
+/// There is no such user, or it is root.
+pub fn account(config: &Config) -> Result<User, SetupError> {
+    let find = |name: &str| User::from_name(name).ok().flatten();
+    let wanted = config.user.as_deref();
+    let found = match wanted {
+        Some(name) => find(name),
+        None => find(USER).or_else(|| find(NOBODY)),
+    };
+    let name = wanted.unwrap_or(USER);
+    let user = found.ok_or_else(|| SetupError::NoUser(name.to_owned()))?;
+    match user.uid.is_root() {
+        true => Err(SetupError::RootUser(name.to_owned())),
+        false => Ok(user),
+    }
+}
+
+impl Facts {
+    /// Reads the facts, and checks that nothing is in the way.
+    ///
+    /// # Errors
+    /// Something is, or is missing.
+    pub fn read(config: &Config) -> Result<Self, SetupError> {
+        let programs = Programs::find()?;
+        let user = account(config)?.uid.as_raw();
+        let tun = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/net/tun");
+        tun.map_err(SetupError::NoTun)?;
+        nothing_in_the_way(config, &programs)?;
+        filter_works(config, &programs)?;
+        for endpoint in config.peers.iter().filter_map(|peer| peer.endpoint) {
+            let found = route_to(&programs, endpoint.ip());
+            found.ok_or(SetupError::NoRoute(endpoint))?;
+        }
+        let mut routes = Vec::new();
+        for peer in &config.peers {
+            let of_prefix = |prefix| route(&programs, prefix, peer.endpoint);
+            routes.extend(peer.prefixes.iter().map(of_prefix));
+        }
+        Ok(Self {
+            strict: strict(routes.iter().flatten()),
+            programs,
+            user,
+            has_offload: config.offload,
+            routes,
+        })
+    }
+}
+
+/// Interfaces, tables and rules that a set-up makes must not be there.
+fn nothing_in_the_way(config: &Config, programs: &Programs) -> Result<(), SetupError> {
+    let exists = |what: String, key| Err(SetupError::Exists { what, key });
+    let ip = |arguments: &[&str]| programs::ask(&programs.ip, arguments);
+    let name = &config.interface;
+    if ip(&["link", "show", "dev", name]).is_ok() {
+        return exists(format!("interface {name}"), "interface");
+    }
+    let table = config.table.to_string();
+    for family in ["-4", "-6"] {
+        let routes = ip(&[family, "route", "show", "table", &table]);
+        if routes.is_ok_and(|routes| !routes.trim().is_empty()) {
+            return exists(format!("routing table {table}"), "table");
+        }
+        let rules = ip(&[family, "rule", "show"])?;
+        let mut preferences = rules.lines().filter_map(|line| line.split(':').next());
+        let ours: Vec<String> = (0..3).map(|n| (config.table + n).to_string()).collect();
+        if let Some(taken) = preferences.find(|p| ours.iter().any(|our| our == p)) {
+            return exists(format!("routing rule {taken}"), "table");
+        }
+    }
+    let table = ruleset::table(config);
+    let nft = programs.nft.as_ref();
+    let listed = nft.map(|nft| programs::ask(nft, &["list", "table", "inet", &table]));
+    match listed {
+        Some(Ok(_)) => exists(format!("nftables' table inet {table}"), "name"),
+        _ => Ok(()),
+    }
+}
+
+/// Tries the table of nftables without making it, if the policy needs it.
+fn filter_works(config: &Config, programs: &Programs) -> Result<(), SetupError> {
+    if !ruleset::is_needed(config) {
+        return Ok(());
+    }
+    let missing = || SetupError::NoFilter("no such program".into());
+    let nft = programs.nft.as_ref().ok_or_else(missing)?;
+    let arguments = ["-c", "-f", "-"].map(str::to_owned);
+    match programs::feed(nft, &arguments, &ruleset::ruleset(config)) {
+        Err(SetupError::Failed { said, .. }) => Err(SetupError::NoFilter(said)),
+        other => other.map(drop),
+    }
+}
+
+/// One line of `ip -j route get`.
+#[derive(Deserialize)]
+struct Line {
+    dev: String,
+    prefsrc: Option<IpAddr>,
+}
+
+fn route_to(programs: &Programs, address: IpAddr) -> Option<Route> {
+    let text = programs::ask(&programs.ip, &["-j", "route", "get", &address.to_string()]);
+    let lines: Vec<Line> = serde_json::from_str(&text.ok()?).ok()?;
+    let line = lines.into_iter().next()?;
+    Some(Route {
+        source: line.prefsrc,
+        device: line.dev,
+    })
+}
+
+/// How a prefix is reached: by its end point if that lies in it, or else by its first address.
+fn route(programs: &Programs, prefix: &IpNet, endpoint: Option<SocketAddr>) -> Option<Route> {
+    let endpoint = endpoint.map(|endpoint| endpoint.ip());
+    let within = endpoint.filter(|ip| prefix.contains(ip));
+    let first = prefix.hosts().next().filter(|_| prefix.prefix_len() > 0);
+    let of_family = endpoint.filter(|ip| ip.is_ipv4() == prefix.addr().is_ipv4());
+    let mut candidates = [within, first, of_family].into_iter().flatten();
+    candidates.find_map(|ip| route_to(programs, ip))
+}
+
+/// Reverse path filters of these interfaces that would refuse packets beside the TUN.
+fn strict<'a>(routes: impl Iterator<Item = &'a Route>) -> Vec<(PathBuf, String)> {
+    let file = |device: &str| PathBuf::from(format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"));
+    let value = |path: &PathBuf| fs::read_to_string(path).map(|text| text.trim().to_owned());
+    let of_all = value(&file("all")).unwrap_or_default();
+    let mut devices: Vec<&str> = routes.map(|route| route.device.as_str()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let each = devices.into_iter().filter_map(|device| {
+        let path = file(device);
+        let own = value(&path).ok()?;
+        // The larger of both counts: 1 is strict, 2 loose.
+        (own.as_str().max(&of_all) == "1").then_some((path, own))
+    });
+    each.collect()
+}

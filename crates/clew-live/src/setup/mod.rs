@@ -1,0 +1,91 @@
+//! What needs privileges: interface, routes, rules, filter. A plan of steps, each with its undo.
+//!
+//! [`plan`] is pure. [`Facts`] are what it has to know of the host. [`Place`] keeps the undo of each
+//! step on disk before the step is done, so that `clew down` undoes a half-made set-up, too.
+
+mod error;
+mod facts;
+mod place;
+mod plan;
+pub mod privileges;
+mod programs;
+mod ruleset;
+
+pub use error::SetupError;
+pub use facts::{Facts, Route, account};
+pub use place::{Kept, Lock, Made, Place};
+pub use plan::plan;
+pub use programs::{Programs, counter};
+pub use ruleset::{COUNTER_IN, COUNTER_OUT};
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Something that is done to the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Action {
+    /// Runs a program, without a shell.
+    Run {
+        /// An absolute path.
+        program: PathBuf,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// What it reads on standard input.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        input: String,
+    },
+    /// Writes a setting of the kernel.
+    Write {
+        /// A file in `/proc/sys`.
+        path: PathBuf,
+        /// What is written.
+        text: String,
+    },
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What is done.
+    pub action: Action,
+    /// What undoes it. `None` if the undo of an earlier step does.
+    pub undo: Option<Action>,
+}
+
+/// All steps of a set-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The interface. Traffic goes as before.
+    pub prepare: Vec<Step>,
+    /// From here on traffic is captured.
+    pub capture: Vec<Step>,
+}
+
+impl Plan {
+    /// Returns all steps in their order.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.prepare.iter().chain(&self.capture)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run {
+                program,
+                arguments,
+                input,
+            } => {
+                let name = program.file_name().unwrap_or_default().to_string_lossy();
+                write!(f, "{name} {}", arguments.join(" "))?;
+                for line in input.lines() {
+                    write!(f, "\n    {line}")?;
+                }
+                Ok(())
+            }
+            Self::Write { path, text } => write!(f, "write {text} to {}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
+
+use super::{Action, Plan, SetupError, Step, programs, ruleset};
+use crate::config::Config;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use nix::unistd::{Gid, Uid, chown};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The folder of all daemons.
+const RUN: &str = "/run/clew";
+
+/// Where a daemon keeps what lasts until it goes down. Root owns it, so that nobody else says what
+/// root undoes; in it is a folder of the data plane's user.
+#[derive(Clone, Debug)]
+pub struct Place {
+    name: String,
+    folder: PathBuf,
+}
+
+/// A place that is locked.
+#[derive(Debug)]
+pub struct Made {
+    /// Held by whoever supervises.
+    pub lock: Lock,
+    /// What an earlier set-up left, which nobody undid.
+    pub left: Option<Kept>,
+}
+
+/// What a later command has to know of a set-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Whether packets stay away while no daemon runs.
+    pub fails_closed: bool,
+    /// What was set up, by [`Config::setup`].
+    pub setup: String,
+    /// The table of nftables.
+    pub table: String,
+}
+
+impl Kept {
+    /// Returns what is kept of a configuration.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            fails_closed: config.fails_closed(),
+            setup: config.setup(),
+            table: ruleset::table(config),
+        }
+    }
+}
+
+/// Held while a process runs.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "the lock goes when the file is closed")] File);
+
+impl Place {
+    /// Returns the place of the daemon of this name.
+    pub fn of(name: &str) -> Self {
+        Self::within(Path::new(RUN), name)
+    }
+
+    fn within(folder: &Path, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            folder: folder.join(name),
+        }
+    }
+
+    /// Returns the names of all places.
+    pub fn names() -> Vec<String> {
+        let entries = fs::read_dir(RUN).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// Returns the daemon's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the socket for `clew status`.
+    pub fn control(&self) -> PathBuf {
+        self.folder.join("daemon/control")
+    }
+
+    /// Returns the file whose presence says that an administrator confirmed the set-up.
+    pub fn confirmed(&self) -> PathBuf {
+        self.folder.join("confirmed")
+    }
+
+    fn undo_file(&self) -> PathBuf {
+        self.folder.join("undo")
+    }
+
+    fn supervisor_lock(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+
+    fn daemon_lock(&self) -> PathBuf {
+        self.folder.join("daemon.lock")
+    }
+
+    /// Returns whether something was set up, or tried.
+    pub fn is_set_up(&self) -> bool {
+        self.undo_file().exists()
+    }
+
+    /// Refuses a second daemon of this name.
+    ///
+    /// # Errors
+    /// One runs.
+    pub fn refuse_second(&self) -> Result<(), SetupError> {
+        self.refuse_running(&self.supervisor_lock())?;
+        self.refuse_running(&self.daemon_lock())
+    }
+
+    /// Makes the place, with its folder for the user, and locks it for the process that supervises.
+    ///
+    /// # Errors
+    /// The name is taken by another process.
+    pub fn make(&self, user: Uid, group: Gid) -> Result<Made, SetupError> {
+        let daemon = self.folder.join("daemon");
+        self.make_folder(&self.folder, 0o755)?;
+        let lock = self.lock(&self.supervisor_lock())?;
+        drop(self.lock_daemon()?);
+        self.make_folder(&daemon, 0o700)?;
+        // The user can lock the file, and not put another into its place.
+        for path in [daemon, self.daemon_lock()] {
+            let owned = chown(&path, Some(user), Some(group));
+            self.failed(&path, owned.map_err(io::Error::from))?;
+        }
+        let left = self.is_set_up().then(|| self.kept());
+        // A set-up that did not get as far as its description is like no other.
+        let left = left.map(|kept| kept.unwrap_or_default());
+        Ok(Made { lock, left })
+    }
+
+    /// Returns what was kept of the set-up. `None` if there is none.
+    pub fn kept(&self) -> Option<Kept> {
+        let text = fs::read_to_string(self.kept_file()).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Keeps what a later command has to know.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn keep(&self, kept: &Kept) -> Result<(), SetupError> {
+        let path = self.kept_file();
+        let text = serde_json::to_string(kept).map_err(io::Error::from);
+        let written = text.and_then(|text| fs::write(&path, text));
+        self.failed(&path, written)
+    }
+
+    fn kept_file(&self) -> PathBuf {
+        self.folder.join("kept")
+    }
+
+    fn make_folder(&self, path: &Path, mode: u32) -> Result<(), SetupError> {
+        let mut maker = DirBuilder::new();
+        self.failed(path, maker.recursive(true).mode(mode).create(path))
+    }
+
+    fn failed<T>(&self, path: &Path, done: io::Result<T>) -> Result<T, SetupError> {
+        done.map_err(|error| {
+            let path = path.to_owned();
+            SetupError::Io { path, error }
+        })
+    }
+
+    /// Locks the place for the process that runs the data plane.
+    ///
+    /// # Errors
+    /// It is not set up, or another process holds the lock.
+    pub fn lock_daemon(&self) -> Result<Lock, SetupError> {
+        self.lock(&self.daemon_lock())
+    }
+
+    /// A lock that the kernel releases when the process ends, however it ends.
+    fn lock(&self, path: &Path) -> Result<Lock, SetupError> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = self.failed(path, options.mode(0o600).open(path))?;
+        match fcntl(&file, FcntlArg::F_SETLK(&whole(libc::F_WRLCK))) {
+            Ok(_) => Ok(Lock(file)),
+            Err(_) => {
+                self.refuse_running(path)?;
+                let error = io::Error::from(ErrorKind::WouldBlock);
+                self.failed(path, Err(error))
+            }
+        }
+    }
+
+    fn refuse_running(&self, path: &Path) -> Result<(), SetupError> {
+        match holder(path) {
+            Some(process) => Err(SetupError::Runs {
+                name: self.name.clone(),
+                process,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the processes that hold the locks: who supervises, and who runs the data plane.
+    pub fn processes(&self) -> [Option<i32>; 2] {
+        [self.supervisor_lock(), self.daemon_lock()].map(|path| holder(&path))
+    }
+
+    /// Does steps, the undo of each written to the disk before.
+    ///
+    /// # Errors
+    /// A step fails. Those before it stay done: see [`undo`](Self::undo).
+    pub fn carry_out(&self, steps: &[Step]) -> Result<(), SetupError> {
+        let path = self.undo_file();
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create(true).mode(0o600).open(&path);
+        let mut file = self.failed(&path, file)?;
+        for step in steps {
+            if let Some(undo) = &step.undo {
+                let written = write_line(&mut file, undo);
+                self.failed(&path, written)?;
+            }
+            programs::act(&step.action)?;
+        }
+        Ok(())
+    }
+
+    /// Undoes all steps, the last one first. Those that fail stay on the list.
+    ///
+    /// # Errors
+    /// The first that failed.
+    pub fn undo(&self) -> Result<(), SetupError> {
+        let path = self.undo_file();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return self.remove(),
+            Err(error) => return self.failed(&path, Err(error)),
+        };
+        let mut left = Vec::new();
+        let mut failure = None;
+        for action in self.actions(&text)?.into_iter().rev() {
+            if let Err(error) = programs::undo(&action) {
+                failure.get_or_insert(error);
+                left.push(action);
+            }
+        }
+        let Some(failure) = failure else {
+            return self.remove();
+        };
+        left.reverse();
+        self.failed(&path, rewrite(&path, &left))?;
+        Err(failure)
+    }
+
+    /// The steps of the file. A last line without its end was never followed by its step.
+    fn actions(&self, text: &str) -> Result<Vec<Action>, SetupError> {
+        let mut actions = Vec::new();
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+            let Some(whole) = line.strip_suffix('\n') else {
+                break;
+            };
+            let action = serde_json::from_str(whole).map_err(|_| SetupError::Journal {
+                path: self.undo_file(),
+                line: number,
+            })?;
+            actions.push(action);
+        }
+        Ok(actions)
+    }
+
+    fn remove(&self) -> Result<(), SetupError> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                self.failed(&self.folder, Err(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns what a plan does, for people.
+    pub fn describe(plan: &Plan) -> Vec<String> {
+        plan.steps().map(|step| step.action.to_string()).collect()
+    }
+}
+
+fn whole(kind: i32) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+/// The process that holds a lock. The kernel says who, so nobody can name another process.
+fn holder(path: &Path) -> Option<i32> {
+    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    let mut lock = whole(libc::F_WRLCK);
+    fcntl(&file, FcntlArg::F_GETLK(&mut lock)).ok()?;
+    (i32::from(lock.l_type) != libc::F_UNLCK).then_some(lock.l_pid)
+}
+
+fn write_line(file: &mut File, action: &Action) -> io::Result<()> {
+    let mut line = serde_json::to_string(action)?;
+    line.push('\n');
+    file.write_all(line.as_bytes())?;
+    file.sync_all()
+}
+
+fn rewrite(path: &Path, actions: &[Action]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = File::create(&new)?;
+    actions
+        .iter()
+        .try_for_each(|action| write_line(&mut file, action))?;
+    fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+use super::*;
+use nix::unistd::{getgid, getuid};
+use std::process::{Command, Stdio};
+
+fn shell(text: &str) -> Action {
+    Action::Run {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), text.into()],
+        input: String::new(),
+    }
+}
+
+fn step(action: &str, undo: &str) -> Step {
+    Step {
+        action: shell(action),
+        undo: Some(shell(undo)),
+    }
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+    place: Place,
+}
+
+fn scene() -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::within(&folder.path().join("run"), "lan");
+    Scene { folder, place }
+}
+
+impl Scene {
+    fn make(&self) -> Result<Made, SetupError> {
+        self.place.make(getuid(), getgid())
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn says(&self, word: &str) -> String {
+        format!("echo {word} >> {}", self.log().display())
+    }
+
+    fn said(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.log()).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn undo_goes_backwards_and_leaves_nothing() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let steps = ["a", "b", "c"].map(|word| step("true", &scene.says(word)));
+    scene.place.carry_out(&steps).unwrap();
+    assert!(scene.place.is_set_up());
+    scene.place.undo().unwrap();
+    assert_eq!(scene.said(), ["c", "b", "a"]);
+    assert!(!scene.place.folder.exists());
+    scene.place.undo().unwrap();
+}
+
+/// The undo of the step that failed is on the list, since it may have been half-done.
+#[test]
+fn a_half_made_set_up_is_undone() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let steps = [
+        step("true", &scene.says("a")),
+        step("echo no >&2; exit 1", &scene.says("b")),
+        step("true", &scene.says("c")),
+    ];
+    let failed = scene.place.carry_out(&steps).unwrap_err();
+    assert!(failed.to_string().ends_with(": no"), "{failed}");
+    scene.place.undo().unwrap();
+    assert_eq!(scene.said(), ["b", "a"]);
+}
+
+/// The undo is on the disk when the step begins: here the step reads it.
+#[test]
+fn the_undo_is_written_before_its_step() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let path = scene.place.undo_file();
+    let action = format!("grep -q my-undo {}", path.display());
+    scene
+        .place
+        .carry_out(&[step(&action, "true my-undo")])
+        .unwrap();
+}
+
+#[test]
+fn what_cannot_be_undone_stays_on_the_list() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let door = scene.folder.path().join("door");
+    let stuck = format!(
+        "test -e {} || {{ echo stuck >&2; exit 1; }}",
+        door.display()
+    );
+    let steps = [step("true", &scene.says("a")), step("true", &stuck)];
+    scene.place.carry_out(&steps).unwrap();
+    let failed = scene.place.undo().unwrap_err();
+    assert!(failed.to_string().ends_with(": stuck"), "{failed}");
+    assert_eq!(scene.said(), ["a"], "the others are undone");
+    fs::write(door, "").unwrap();
+    scene.place.undo().unwrap();
+    assert_eq!(scene.said(), ["a"], "and only once");
+}
+
+/// A crash cut the last line: its step was never begun.
+#[test]
+fn a_cut_line_is_not_a_step_and_another_text_is_refused() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    scene
+        .place
+        .carry_out(&[step("true", &scene.says("a"))])
+        .unwrap();
+    let path = scene.place.undo_file();
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}{{\"run\":")).unwrap();
+    scene.place.undo().unwrap();
+    assert_eq!(scene.said(), ["a"]);
+    let _lock = scene.make().unwrap();
+    fs::write(&path, format!("{whole}other\n")).unwrap();
+    let refused = scene.place.undo().unwrap_err();
+    assert!(
+        refused.to_string().ends_with("/undo:2: not an undo step"),
+        "{refused}"
+    );
+}
+
+/// Locks of one process do not exclude each other, so another one holds it here.
+#[test]
+fn a_second_daemon_of_the_name_is_refused_with_the_process_of_the_first() {
+    let scene = scene();
+    drop(scene.make().unwrap());
+    let path = scene.place.supervisor_lock();
+    let program = "import fcntl, sys\nf = open(sys.argv[1], 'r+')\n\
+                   fcntl.lockf(f, fcntl.LOCK_EX)\nprint('held', flush=True)\nsys.stdin.read()";
+    let other = Command::new("python3")
+        .args(["-c", program])
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut other) = other else {
+        eprintln!("SKIPPED: needs python3");
+        return;
+    };
+    let mut line = [0; 5];
+    io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut line).unwrap();
+    assert_eq!(scene.place.processes(), [Some(other.id() as i32), None]);
+    let refused = scene.make().unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        format!("lan runs already, as process {}", other.id())
+    );
+    drop(other.stdin.take());
+    other.wait().unwrap();
+    assert_eq!(scene.place.processes(), [None, None]);
+    scene.make().unwrap();
+}
+
+#[test]
+fn a_set_up_that_was_left_is_told_with_what_it_was() {
+    let scene = scene();
+    let made = scene.make().unwrap();
+    assert_eq!(made.left, None);
+    scene.place.carry_out(&[]).unwrap();
+    drop(made);
+    assert_eq!(
+        scene.make().unwrap().left,
+        Some(Kept::default()),
+        "nothing is known of it"
+    );
+    let kept = Kept {
+        fails_closed: true,
+        setup: "that".into(),
+        table: "clew_lan".into(),
+    };
+    scene.place.keep(&kept).unwrap();
+    assert_eq!(scene.make().unwrap().left, Some(kept));
+    scene.place.undo().unwrap();
+    assert_eq!(scene.make().unwrap().left, None);
+}

@@ -1,0 +1,221 @@
+//! From a configuration and the facts of a host to the steps that set it up.
+
+use super::{Action, Facts, Plan, Step, ruleset};
+use crate::config::{Config, Exclude, InboundMode, OutboundMode, Protocol};
+use ipnet::IpNet;
+use std::path::Path;
+
+/// Packets that wait in the TUN. The kernel's 500 overflow at each burst of a TCP connection.
+const QUEUE: &str = "4000";
+
+/// Networks without hosts that a wide prefix may contain: the table for captured traffic skips them.
+const NEVER: [&str; 6] = [
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "224.0.0.0/4",
+    "255.255.255.255/32",
+    "fe80::/10",
+    "ff00::/8",
+];
+
+/// The ports of DHCP for IPv4, and for IPv6.
+const DHCP: [[u16; 2]; 2] = [[67, 68], [546, 547]];
+const NTP: u16 = 123;
+
+/// Makes the plan.
+pub fn plan(config: &Config, facts: &Facts) -> Plan {
+    let maker = Maker { config, facts };
+    let mut capture: Vec<Step> = maker.filter().into_iter().collect();
+    capture.extend(maker.routes());
+    capture.extend(maker.loosened());
+    capture.extend(maker.rules());
+    Plan {
+        prepare: maker.interface(),
+        capture,
+    }
+}
+
+struct Maker<'a> {
+    config: &'a Config,
+    facts: &'a Facts,
+}
+
+impl Maker<'_> {
+    fn ip(&self, arguments: &str) -> Action {
+        run(&self.facts.programs.ip, arguments, "")
+    }
+
+    /// A step of `ip`, whose undo is the same with another verb.
+    fn both_ways(&self, family: &str, object: &str, rest: &str) -> Step {
+        Step {
+            action: self.ip(&format!("{family} {object} add {rest}")),
+            undo: Some(self.ip(&format!("{family} {object} del {rest}"))),
+        }
+    }
+
+    fn interface(&self) -> Vec<Step> {
+        let (name, user) = (&self.config.interface, self.facts.user);
+        let offload = if self.facts.has_offload {
+            " vnet_hdr"
+        } else {
+            ""
+        };
+        let made = Step {
+            action: self.ip(&format!(
+                "tuntap add dev {name} mode tun user {user}{offload}"
+            )),
+            undo: Some(self.ip(&format!("link del dev {name}"))),
+        };
+        let mtu = self.config.mtu;
+        // Without addresses of its own the interface sends nothing of its own.
+        let settings = [
+            format!("link set dev {name} addrgenmode none"),
+            format!("link set dev {name} mtu {mtu} txqueuelen {QUEUE} up"),
+        ];
+        let settings = settings.map(|arguments| Step {
+            action: self.ip(&arguments),
+            undo: None,
+        });
+        [made].into_iter().chain(settings).collect()
+    }
+
+    /// In `monitor` and `prefer` a host without nftables counts less.
+    fn filter(&self) -> Option<Step> {
+        let nft = self.facts.programs.nft.as_ref()?;
+        let is_off = (InboundMode::Off, OutboundMode::Prefer);
+        if (self.config.inbound, self.config.outbound) == is_off {
+            return None;
+        }
+        let table = ruleset::table(self.config);
+        Some(Step {
+            action: run(nft, "-f -", &ruleset::ruleset(self.config)),
+            undo: Some(run(nft, &format!("delete table inet {table}"), "")),
+        })
+    }
+
+    fn routes(&self) -> Vec<Step> {
+        let (table, name) = (self.config.table, &self.config.interface);
+        let mut steps = Vec::new();
+        for never in NEVER.iter().filter_map(|net| net.parse::<IpNet>().ok()) {
+            if self.config.prefixes().any(|net| net.contains(&never)) {
+                let rest = format!("throw {never} table {table}");
+                steps.push(self.both_ways(family(&never), "route", &rest));
+            }
+        }
+        for (prefix, route) in self.config.prefixes().zip(&self.facts.routes) {
+            let source = route.as_ref().and_then(|route| route.source);
+            let source = source.map_or(String::new(), |source| format!(" src {source}"));
+            let rest = format!("{prefix} dev {name} table {table}{source}");
+            steps.push(self.both_ways(family(prefix), "route", &rest));
+        }
+        steps
+    }
+
+    /// Where unsigned packets of peers may arrive, the reverse path filter must not be strict: the
+    /// way back leads through the TUN.
+    fn loosened(&self) -> Vec<Step> {
+        if self.config.inbound == InboundMode::Enforce {
+            return Vec::new();
+        }
+        let strict = self.facts.strict.iter();
+        let write = |path: &Path, text: &str| Action::Write {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        let step = |path: &Path, was: &str| Step {
+            action: write(path, "2"),
+            undo: Some(write(path, was)),
+        };
+        strict.map(|(path, was)| step(path, was)).collect()
+    }
+
+    /// Three rules: what goes around, what is captured, and where the former goes on.
+    fn rules(&self) -> Vec<Step> {
+        let table = self.config.table;
+        let [around, capture, on] = [table, table + 1, table + 2];
+        let (name, port) = (&self.config.interface, self.config.port);
+        let mut steps = Vec::new();
+        for family in self.families() {
+            let mut rule = |rest: &str| steps.push(self.both_ways(family, "rule", rest));
+            rule(&format!("pref {on} iif {name} nop"));
+            rule(&format!(
+                "pref {around} iif lo ipproto udp sport {port} goto {on}"
+            ));
+            for selector in self.never(family) {
+                rule(&format!("pref {around} {selector} goto {on}"));
+            }
+        }
+        for family in self.families() {
+            let rest = format!("pref {capture} lookup {table}");
+            steps.push(self.both_ways(family, "rule", &rest));
+        }
+        steps
+    }
+
+    fn families(&self) -> impl Iterator<Item = &'static str> {
+        let has = |wanted: &&str| self.config.prefixes().any(|net| family(net) == *wanted);
+        ["-4", "-6"].into_iter().filter(has)
+    }
+
+    /// Selectors of traffic that is never captured.
+    fn never(&self, family: &str) -> Vec<String> {
+        let udp = |port: u16| {
+            let exclude = Exclude {
+                protocol: Protocol::Udp(port),
+                from: None,
+            };
+            selectors(&exclude, family)
+        };
+        let ntp = Some(NTP).filter(|_| !self.config.sign_ntp);
+        let dhcp = DHCP[usize::from(family == "-6")];
+        let mut all: Vec<String> = dhcp.into_iter().chain(ntp).flat_map(udp).collect();
+        let excluded = self.config.exclude.iter();
+        all.extend(excluded.flat_map(|rule| selectors(rule, family)));
+        // A rule that is there already is an error.
+        let mut once = Vec::new();
+        all.retain(|selector| {
+            let is_new = !once.contains(selector);
+            once.push(selector.clone());
+            is_new
+        });
+        all
+    }
+}
+
+fn run(program: &Path, arguments: &str, input: &str) -> Action {
+    Action::Run {
+        program: program.to_owned(),
+        arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+        input: input.to_owned(),
+    }
+}
+
+fn family(net: &IpNet) -> &'static str {
+    match net {
+        IpNet::V4(_) => "-4",
+        IpNet::V6(_) => "-6",
+    }
+}
+
+/// Selectors of `ip rule` for one line of `exclude`.
+fn selectors(rule: &Exclude, of: &str) -> Vec<String> {
+    if rule.from.is_some_and(|net| family(&net) != of) {
+        return Vec::new();
+    }
+    let to = rule.from.map_or(String::new(), |net| format!("to {net} "));
+    let port = |protocol: &str, port: u16| {
+        ["sport", "dport"]
+            .map(|end| format!("{to}ipproto {protocol} {end} {port}"))
+            .into()
+    };
+    match rule.protocol {
+        Protocol::Any => vec![to.trim_end().to_owned()],
+        Protocol::Icmp if of == "-4" => vec![format!("{to}ipproto icmp")],
+        Protocol::Icmp => vec![format!("{to}ipproto ipv6-icmp")],
+        Protocol::Tcp(number) => port("tcp", number),
+        Protocol::Udp(number) => port("udp", number),
+    }
+}
+
+#[cfg(test)]
+mod tests;

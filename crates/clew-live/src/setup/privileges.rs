@@ -1,0 +1,95 @@
+//! Giving up all privileges, and checking that none is left.
+
+use super::SetupError;
+use nix::sys::prctl;
+use nix::unistd::{User, geteuid, setgroups, setresgid, setresuid};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Capability sets of a process that count. The bounding set is a limit that no_new_privs closes.
+const SETS: [&str; 4] = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
+
+/// Becomes another user for good, and checks that no privilege is left. Call it before any thread
+/// starts.
+///
+/// # Errors
+/// The system refuses, or a privilege is left.
+pub fn become_user(user: &User) -> Result<(), SetupError> {
+    let failed = |error: nix::Error| trouble(error.into());
+    setgroups(&[]).map_err(failed)?;
+    setresgid(user.gid, user.gid, user.gid).map_err(failed)?;
+    setresuid(user.uid, user.uid, user.uid).map_err(failed)?;
+    have_none()
+}
+
+/// Gives up what new programs could gain, and checks that no privilege is left.
+///
+/// # Errors
+/// A privilege is left.
+pub fn have_none() -> Result<(), SetupError> {
+    prctl::set_no_new_privs().map_err(|error| trouble(error.into()))?;
+    let text = fs::read_to_string(path()).map_err(trouble)?;
+    if geteuid().is_root() {
+        return Err(trouble(io::Error::other("this process is still root")));
+    }
+    match left(&text) {
+        Some(what) => Err(trouble(io::Error::other(what))),
+        None => Ok(()),
+    }
+}
+
+fn path() -> PathBuf {
+    Path::new("/proc/self/status").into()
+}
+
+fn trouble(error: io::Error) -> SetupError {
+    let path = path();
+    SetupError::Io { path, error }
+}
+
+/// What is left of privileges, by the text of `/proc/self/status`.
+fn left(text: &str) -> Option<String> {
+    let field = |name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let found = lines.find(|(key, _)| *key == name);
+        found.map(|(_, value)| value.trim())
+    };
+    if field("NoNewPrivs") != Some("1") {
+        return Some("NoNewPrivs is not set".into());
+    }
+    if field("Threads") != Some("1") {
+        return Some("threads have started already".into());
+    }
+    let is_empty =
+        |name: &str| field(name).is_some_and(|set| set.bytes().all(|digit| digit == b'0'));
+    let set = SETS.into_iter().find(|name| !is_empty(name))?;
+    Some(format!(
+        "the process holds capabilities: {set} is not empty"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: &str = "Threads:\t1\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n\
+        CapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\nCapAmb:\t0000000000000000\n\
+        NoNewPrivs:\t1\n";
+
+    #[test]
+    fn every_privilege_that_is_left_is_noticed() {
+        assert_eq!(left(NONE), None);
+        for (from, to) in [
+            ("NoNewPrivs:\t1", "NoNewPrivs:\t0"),
+            ("Threads:\t1", "Threads:\t2"),
+            ("CapInh:\t0", "CapInh:\t1"),
+            ("CapPrm:\t0", "CapPrm:\t1"),
+            ("CapEff:\t0", "CapEff:\t1"),
+            ("CapAmb:\t0", "CapAmb:\t1"),
+            ("CapEff", "Other"),
+        ] {
+            assert!(left(&NONE.replace(from, to)).is_some(), "{to}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The system's programs `ip` and `nft`, run without a shell and without the caller's environment.
+
+use super::{Action, SetupError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Where programs are looked for, whatever PATH says.
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Most bytes of a program's complaint that are repeated.
+const SAID_MAX: usize = 300;
+
+/// Phrases by which `ip` and `nft` say that an object is gone already.
+const GONE: [&str; 5] = [
+    "Cannot find device",
+    "No such device",
+    "No such process",
+    "No such file or directory",
+    "does not exist",
+];
+
+/// The programs that a set-up runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
+    /// `ip` of iproute2.
+    pub ip: PathBuf,
+    /// `nft` of nftables. `None` if it is not installed.
+    pub nft: Option<PathBuf>,
+}
+
+impl Programs {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// There is no `ip`.
+    pub fn find() -> Result<Self, SetupError> {
+        Ok(Self {
+            ip: find("ip").ok_or(SetupError::NoProgram("ip"))?,
+            nft: find("nft"),
+        })
+    }
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    let paths = FOLDERS.map(|folder| Path::new(folder).join(name));
+    paths.into_iter().find(|path| path.is_file())
+}
+
+fn run(program: &Path, arguments: &[String], input: &str) -> std::io::Result<Output> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that does not read it says why itself.
+        let _ = pipe.write_all(input.as_bytes());
+    }
+    child.wait_with_output()
+}
+
+/// Runs a program. Returns what it wrote to standard output.
+pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, SetupError> {
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    feed(program, &arguments, "")
+}
+
+/// Runs a program with this standard input. Returns what it wrote to standard output.
+pub(super) fn feed(
+    program: &Path,
+    arguments: &[String],
+    input: &str,
+) -> Result<String, SetupError> {
+    let output = run(program, arguments, input).map_err(|error| SetupError::Io {
+        path: program.to_owned(),
+        error,
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let mut said = words.join(" ");
+    let end = (0..=SAID_MAX.min(said.len())).rfind(|at| said.is_char_boundary(*at));
+    said.truncate(end.unwrap_or(0));
+    Err(SetupError::Failed {
+        what: format!("{name} {}", arguments.join(" ")),
+        said,
+    })
+}
+
+/// Reads a counter of a table of nftables. Returns `None` if it is not there, or the caller may not.
+pub fn counter(programs: &Programs, table: &str, name: &str) -> Option<u64> {
+    let nft = programs.nft.as_ref()?;
+    let text = ask(nft, &["-j", "list", "counter", "inet", table, name]).ok()?;
+    let value: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let objects = value["nftables"].as_array()?;
+    objects
+        .iter()
+        .find_map(|object| object["counter"]["packets"].as_u64())
+}
+
+/// Does an action.
+pub(super) fn act(action: &Action) -> Result<(), SetupError> {
+    match action {
+        Action::Run {
+            program,
+            arguments,
+            input,
+        } => feed(program, arguments, input).map(drop),
+        Action::Write { path, text } => std::fs::write(path, text).map_err(|error| {
+            let path = path.clone();
+            SetupError::Io { path, error }
+        }),
+    }
+}
+
+/// Undoes a step that may not have been done.
+pub(super) fn undo(action: &Action) -> Result<(), SetupError> {
+    match act(action) {
+        Err(SetupError::Failed { said, .. }) if GONE.iter().any(|gone| said.contains(gone)) => {
+            Ok(())
+        }
+        Err(SetupError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(text: &str) -> Action {
+        Action::Run {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), text.into()],
+            input: "given".into(),
+        }
+    }
+
+    #[test]
+    fn a_program_is_fed_and_its_complaint_is_one_line() {
+        act(&shell("test \"$(cat)\" = given && test -z \"$HOME\"")).unwrap();
+        let failed = act(&shell("echo a >&2; echo b >&2; exit 3")).unwrap_err();
+        assert!(failed.to_string().ends_with(": a b"), "{failed}");
+    }
+
+    #[test]
+    fn what_is_gone_is_undone() {
+        undo(&shell("echo 'Cannot find device \"x\"' >&2; exit 1")).unwrap();
+        undo(&shell(
+            "echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2",
+        ))
+        .unwrap_err();
+        let path = PathBuf::from("/proc/sys/net/ipv4/conf/no-such-device/rp_filter");
+        undo(&Action::Write {
+            path,
+            text: "1".into(),
+        })
+        .unwrap();
+    }
+}

@@ -1,0 +1,125 @@
+//! The table of nftables: what must not pass beside the carrier, or is counted.
+
+use crate::config::{Config, Exclude, InboundMode, OutboundMode, Protocol};
+use ipnet::IpNet;
+
+/// Counts packets from peers' prefixes that came beside the carrier.
+pub const COUNTER_IN: &str = "unsigned_in";
+
+/// Counts packets to peers' prefixes that were to leave beside the carrier.
+pub const COUNTER_OUT: &str = "unsigned_out";
+
+/// DHCP's pairs of ports, in both versions.
+const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
+
+/// The name of a daemon's table.
+pub(super) fn table(config: &Config) -> String {
+    format!("clew_{}", config.name.replace('-', "_"))
+}
+
+/// Whether packets are dropped, so that there has to be a filter.
+pub(super) fn is_needed(config: &Config) -> bool {
+    config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require
+}
+
+/// The text that makes the table.
+pub(super) fn ruleset(config: &Config) -> String {
+    let verdict = |drops: bool| if drops { " drop" } else { "" };
+    let inbound = verdict(config.inbound == InboundMode::Enforce);
+    let outbound = verdict(config.outbound == OutboundMode::Require);
+    let (interface, port) = (&config.interface, config.port);
+    let [v4, v6] = [true, false].map(|is_v4| elements(config, is_v4));
+    let [never_in, never_out] = [true, false].map(|is_in| never(config, is_in));
+    format!(
+        "table inet {table} {{
+ counter {COUNTER_IN} {{ }}
+ counter {COUNTER_OUT} {{ }}
+ set peers4 {{ type ipv4_addr; flags interval; {v4}}}
+ set peers6 {{ type ipv6_addr; flags interval; {v6}}}
+ chain check_in {{
+  udp dport {port} fib daddr type local accept
+{never_in}  counter name {COUNTER_IN}{inbound}
+ }}
+ chain check_out {{
+{never_out}  counter name {COUNTER_OUT}{outbound}
+ }}
+ chain incoming {{
+  type filter hook prerouting priority -290; policy accept;
+  iifname {{ \"lo\", \"{interface}\" }} accept
+  ip saddr @peers4 goto check_in
+  ip6 saddr @peers6 goto check_in
+ }}
+ chain outgoing {{
+  type filter hook output priority 0; policy accept;
+  oifname {{ \"lo\", \"{interface}\" }} accept
+  udp sport {port} accept
+  ip daddr @peers4 goto check_out
+  ip6 daddr @peers6 goto check_out
+ }}
+ chain forwarded {{
+  type filter hook forward priority 0; policy accept;
+  oifname \"{interface}\" accept
+  ip daddr @peers4 goto check_out
+  ip6 daddr @peers6 goto check_out
+ }}
+}}
+",
+        table = table(config),
+    )
+}
+
+fn elements(config: &Config, is_v4: bool) -> String {
+    let of_family = config
+        .prefixes()
+        .filter(|net| net.addr().is_ipv4() == is_v4);
+    let all: Vec<String> = of_family.map(IpNet::to_string).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("elements = {{ {} }} ", all.join(", ")),
+    }
+}
+
+/// Rules for what is never captured: the link's own protocols, and what the configuration excludes.
+fn never(config: &Config, is_in: bool) -> String {
+    let mut rules = vec![
+        "fib daddr type { broadcast, multicast } accept".to_owned(),
+        "icmpv6 type { nd-router-solicit, nd-router-advert, nd-neighbor-solicit, \
+         nd-neighbor-advert, nd-redirect } ip6 hoplimit 255 accept"
+            .to_owned(),
+        format!("udp sport . udp dport {DHCP} accept"),
+    ];
+    if !config.sign_ntp {
+        // Answers have a length between NTP's header alone and one with a digest.
+        let (mine, theirs) = if is_in {
+            ("dport", "sport")
+        } else {
+            ("sport", "dport")
+        };
+        rules.push(format!("udp {mine} 123 accept"));
+        rules.push(format!("udp {theirs} 123 udp length 56-76 accept"));
+    }
+    rules.extend(config.exclude.iter().flat_map(|rule| excluded(rule, is_in)));
+    rules.iter().map(|rule| format!("  {rule}\n")).collect()
+}
+
+/// Rules for one line of `exclude`. A TCP connection may begin towards the port alone.
+fn excluded(rule: &Exclude, is_in: bool) -> Vec<String> {
+    let side = if is_in { "saddr" } else { "daddr" };
+    let remote = rule.from.map_or(String::new(), |net| match net {
+        IpNet::V4(_) => format!("ip {side} {net} "),
+        IpNet::V6(_) => format!("ip6 {side} {net} "),
+    });
+    let what = match rule.protocol {
+        Protocol::Any => vec![String::new()],
+        Protocol::Icmp => vec!["meta l4proto { icmp, ipv6-icmp } ".to_owned()],
+        Protocol::Udp(port) => ["sport", "dport"]
+            .map(|end| format!("udp {end} {port} "))
+            .into(),
+        Protocol::Tcp(port) => vec![
+            format!("tcp dport {port} "),
+            format!("tcp sport {port} tcp flags & (syn | ack) != syn "),
+        ],
+    };
+    let whole = what.iter().map(|what| format!("{remote}{what}accept"));
+    whole.collect()
+}

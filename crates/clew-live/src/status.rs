@@ -1,0 +1,204 @@
+//! What `clew status` and metrics show of a running daemon.
+
+use crate::carrier::Offloads;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Everything that a daemon tells of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// The version of the program.
+    pub version: String,
+    /// The process that runs the data plane.
+    pub process: u32,
+    /// Seconds since it started.
+    pub seconds: u64,
+    /// The carrier.
+    pub carrier: String,
+    /// The interface.
+    pub interface: String,
+    /// The policy for packets that arrive.
+    pub inbound_mode: String,
+    /// The policy for packets that leave.
+    pub outbound_mode: String,
+    /// What the kernel does for the carrier.
+    pub offloads: Offloads,
+    /// What signs.
+    pub signer: Signer,
+    /// Precursors.
+    pub pool: PoolStatus,
+    /// The peers, in the order of the configuration.
+    pub peers: Vec<PeerStatus>,
+    /// Packets that left.
+    pub outbound: OutboundStatus,
+    /// Packets that arrived.
+    pub inbound: InboundStatus,
+    /// Packets that the carrier dropped, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// What an administrator should know, each once.
+    pub notices: Vec<String>,
+}
+
+/// What signs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Signer {
+    /// The machine.
+    pub machine: String,
+    /// The epoch that it signs in.
+    pub epoch: Option<u32>,
+    /// Why it does not sign.
+    pub trouble: Option<String>,
+}
+
+/// The pool of precursors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolStatus {
+    /// Precursors that are ready.
+    pub ready: usize,
+    /// Precursors prepared since the start.
+    pub prepared: u64,
+    /// Precursors taken.
+    pub taken: u64,
+    /// How often none was there.
+    pub starved: u64,
+}
+
+/// A peer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerStatus {
+    /// Its prefixes.
+    pub prefixes: Vec<String>,
+    /// Where it is. `None` until that is learned.
+    pub endpoint: Option<SocketAddr>,
+    /// Whether the end point was learned.
+    pub is_learned: bool,
+    /// The path MTU to it, in bytes.
+    pub path_mtu: u16,
+    /// Packets that it sent and that were delivered.
+    pub packets: u64,
+    /// Seconds since the last one.
+    pub seconds_ago: Option<u64>,
+}
+
+/// Packets that left.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OutboundStatus {
+    /// Packets that left signed.
+    pub packets: u64,
+    /// Their bytes, before they were signed.
+    pub bytes: u64,
+    /// Signatures made.
+    pub signatures: u64,
+    /// Signatures without a precursor that was ready.
+    pub online: u64,
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub datagram_bytes: u64,
+    /// Fragments among them.
+    pub fragments: u64,
+    /// Packets that were not sent, by reason.
+    pub unsent: BTreeMap<String, u64>,
+    /// Packets a signature.
+    pub k: Distribution,
+    /// From arrival to departure, in microseconds.
+    pub waits: Distribution,
+}
+
+/// Packets that arrived.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InboundStatus {
+    /// Packets delivered.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Datagrams that came.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub datagram_bytes: u64,
+    /// Signatures verified.
+    pub signatures: u64,
+    /// Those that held.
+    pub good_signatures: u64,
+    /// CPU time that verification took, in nanoseconds.
+    pub verification_ns: u64,
+    /// Packets by the reason of their verdict.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Datagrams that were refused for other reasons.
+    pub refused: BTreeMap<String, u64>,
+    /// Packets that are held now.
+    pub held: u64,
+    /// Signatures that wait now.
+    pub waiting_signatures: u64,
+    /// Whether senders have to show cookies: open, warning or shut.
+    pub gate: String,
+    /// Steps of the wall clock.
+    pub clock_steps: u64,
+    /// Packets a signature.
+    pub k: Distribution,
+    /// Signatures a batch.
+    pub batches: Distribution,
+    /// From arrival to delivery, in microseconds.
+    pub waits: Distribution,
+}
+
+/// How often values of each size came: pairs of an upper bound that no value reaches, and how many
+/// are below it and not below the one before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// The pairs, those without values left out. The last possible bound, 2^23, is no bound.
+    pub buckets: Vec<(u64, u64)>,
+    /// The sum of all values.
+    pub sum: u64,
+}
+
+impl From<crate::histogram::Histogram> for Distribution {
+    fn from(histogram: crate::histogram::Histogram) -> Self {
+        Self {
+            buckets: histogram.iter().filter(|(_, count)| *count > 0).collect(),
+            sum: histogram.sum(),
+        }
+    }
+}
+
+impl Distribution {
+    /// Returns how many values there were.
+    pub fn total(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Returns an upper bound of the smallest value that is not below so many of a thousand values.
+    /// `None` if there were no values.
+    pub fn quantile(&self, per_mille: u64) -> Option<u64> {
+        let wanted = (self.total() * per_mille).div_ceil(1_000).max(1);
+        let mut seen = 0;
+        let mut buckets = self.buckets.iter();
+        let found = buckets.find(|(_, count)| {
+            seen += count;
+            seen >= wanted
+        });
+        found.map(|(bound, _)| *bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_upper_bounds() {
+        let distribution = Distribution {
+            buckets: vec![(2, 50), (8, 49), (1024, 1)],
+            sum: 0,
+        };
+        let of = |per_mille| distribution.quantile(per_mille);
+        assert_eq!(
+            [of(0), of(500), of(501), of(990), of(999)],
+            [2, 2, 8, 8, 1024].map(Some)
+        );
+        assert_eq!(Distribution::default().quantile(500), None);
+    }
+}

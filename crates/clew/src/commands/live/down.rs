@@ -1,0 +1,78 @@
+//! `clew down`, `clew confirm`
+
+use super::{need_root, place};
+use crate::cli::{Down, LiveName};
+use crate::failure::{Failure, Status};
+use clew_live::setup::Place;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+/// How long a process may take to end before it is killed.
+const END: Duration = Duration::from_secs(15);
+
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(20);
+
+pub fn down(arguments: &Down) -> Result<Status, Failure> {
+    need_root("down")?;
+    let place = place(arguments.name.as_deref())?;
+    if arguments.after_stop && is_to_stay(&place) {
+        mention!(
+            "{}: the daemon failed, and its policy lets nothing pass",
+            place.name()
+        );
+        return Ok(Status::Yes);
+    }
+    let processes = place.processes();
+    if processes == [None, None] && !place.is_set_up() {
+        let name = place.name();
+        return match arguments.after_stop {
+            true => Ok(Status::Yes),
+            false => Err(Failure::new(format!("{name} is not up")).no()),
+        };
+    }
+    // Who supervises ends the data plane and undoes everything.
+    end(&place, 0)?;
+    end(&place, 1)?;
+    place.undo()?;
+    mention!("{} is down", place.name());
+    Ok(Status::Yes)
+}
+
+/// Whether the service manager says that the daemon failed, and nothing is to pass then.
+fn is_to_stay(place: &Place) -> bool {
+    let result = std::env::var("SERVICE_RESULT").unwrap_or_default();
+    let has_failed = !result.is_empty() && result != "success";
+    has_failed && place.kept().is_some_and(|kept| kept.fails_closed)
+}
+
+/// Ends the process that holds one of a place's locks, if there is one.
+fn end(place: &Place, which: usize) -> Result<(), Failure> {
+    let until = Instant::now() + END;
+    let mut signal = Signal::SIGTERM;
+    while let Some(process) = place.processes()[which] {
+        let failed = |error| Failure::new(format!("cannot end process {process}: {error}"));
+        if Instant::now() > until {
+            kill(Pid::from_raw(process), Signal::SIGKILL).map_err(failed)?;
+        } else if signal == Signal::SIGTERM {
+            kill(Pid::from_raw(process), signal).map_err(failed)?;
+            signal = Signal::SIGKILL;
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// `clew confirm`
+pub fn confirm(arguments: &LiveName) -> Result<Status, Failure> {
+    need_root("confirm")?;
+    let place = place(arguments.name.as_deref())?;
+    if place.processes()[0].is_none() {
+        return Err(Failure::new(format!("{} is not up", place.name())).no());
+    }
+    let path = place.confirmed();
+    std::fs::write(&path, "").map_err(|error| Failure::io(&path, &error))?;
+    mention!("{} stays up", place.name());
+    Ok(Status::Yes)
+}

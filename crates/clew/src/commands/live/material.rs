@@ -1,0 +1,114 @@
+//! Key and group files of a daemon.
+
+use crate::clock;
+use crate::failure::Failure;
+use crate::groups::{check, read_group_file};
+use crate::secrets::Unlock;
+use clew_engine::Keyring;
+use clew_evidence::GroupFile;
+use clew_keys::update::{NoWitnesses, UpdateError, update};
+use clew_keys::{MemberKeyFile, TextFile};
+use clew_live::config::Config;
+use clew_live::daemon::Material;
+use clew_live::identity::{Identity, Limit};
+use clew_live::sender::live_policy;
+use clew_packet::GroupTag;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads all files of a configuration.
+///
+/// # Errors
+/// One cannot be read, or they do not fit together.
+pub fn load(config: &Config) -> Result<Material<Arc<Keyring>>, Failure> {
+    let unlock = Unlock {
+        unlock_with: config.unlock_with.clone(),
+        ..Unlock::default()
+    };
+    let text = unlock.read_unattended(&config.key)?;
+    let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&config.key, e))?;
+    let groups = Groups::read(config)?;
+    let own = groups.of(&key);
+    let (key, limit) = match own {
+        Some((path, group)) => follow(key, path, group.clone(), &config.key)?,
+        None => (key, None),
+    };
+    let policy = live_policy(key.scheme());
+    let identity = Identity::new(key, policy, limit);
+    // The first signature is not to wait for it. Trouble is told by whoever signs.
+    let _ = identity.prepare(clock::now());
+    Ok(Material {
+        identity,
+        groups: groups.tags.clone(),
+        keys: Arc::new(groups.keyring()?),
+    })
+}
+
+/// The group files, each read once.
+struct Groups {
+    files: Vec<(PathBuf, GroupFile)>,
+    /// The group of each peer.
+    tags: Vec<GroupTag>,
+}
+
+impl Groups {
+    fn read(config: &Config) -> Result<Self, Failure> {
+        let mut groups = Self {
+            files: Vec::new(),
+            tags: Vec::new(),
+        };
+        for path in config.peers.iter().map(|peer| &peer.group) {
+            if !groups.files.iter().any(|(known, _)| known == path) {
+                groups.files.push((path.clone(), read_group_file(path)?));
+            }
+            let file = groups.files.iter().find(|(known, _)| known == path);
+            groups.tags.extend(file.map(|(_, group)| group.id().tag()));
+        }
+        Ok(groups)
+    }
+
+    /// The file of the group that a key belongs to.
+    fn of(&self, key: &MemberKeyFile) -> Option<(&Path, &GroupFile)> {
+        let mut own = self
+            .files
+            .iter()
+            .filter(|(_, group)| group.id() == key.group);
+        own.next().map(|(path, group)| (path.as_path(), group))
+    }
+
+    fn keyring(self) -> Result<Keyring, Failure> {
+        let mut keyring = Keyring::default();
+        for (path, group) in self.files {
+            keyring
+                .add(group)
+                .map_err(|error| Failure::file(&path, error))?;
+        }
+        Ok(keyring)
+    }
+}
+
+/// Moves a key to the epochs of its group's file, in memory, and says how long it signs.
+fn follow(
+    key: MemberKeyFile,
+    path: &Path,
+    group: GroupFile,
+    key_path: &Path,
+) -> Result<(MemberKeyFile, Option<Limit>), Failure> {
+    let group = check(path, group)?;
+    match update(&key, &group, clock::now_ns(), &mut NoWitnesses) {
+        Ok(updated) => {
+            let limit = Limit::of(&updated.key, &group, updated.revoked);
+            Ok((updated.key, limit))
+        }
+        Err(UpdateError::Revoked { epoch }) => {
+            let limit = Limit::of(&key, &group, Some(epoch));
+            Ok((key, limit))
+        }
+        // It signs as far as it holds epochs.
+        Err(UpdateError::NeedsWitness(_) | UpdateError::KeyIsNewer { .. }) => {
+            let limit = Limit::of(&key, &group, None);
+            Ok((key, limit))
+        }
+        Err(error) => Err(Failure::file(key_path, error)),
+    }
+}

@@ -1,0 +1,82 @@
+//! `clew up`, `clew down`, `clew status`, `clew confirm`, `clew reload`
+
+mod down;
+mod material;
+mod plane;
+mod status;
+mod supervise;
+mod up;
+
+pub use down::{confirm, down};
+pub use status::{reload, status};
+pub use up::up;
+
+use crate::failure::Failure;
+use clew_live::config::{ConfigError, Rule, is_name};
+use clew_live::setup::{Place, SetupError};
+use nix::unistd::geteuid;
+use std::io::ErrorKind;
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        match &error.rule {
+            Rule::Read(io) => Self::io(&error.path, io),
+            _ => Self::new(error),
+        }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        let failure = Self::new(&error);
+        match &error {
+            SetupError::NoProgram(name) => {
+                let package = if *name == "ip" {
+                    "iproute2"
+                } else {
+                    "nftables"
+                };
+                failure.hint(format!("install the package {package}"))
+            }
+            SetupError::Runs { name, .. } => failure.hint(format!("clew status {name}")),
+            SetupError::Left(name) => failure.hint(format!("clew down {name}")),
+            SetupError::NoTun(_) => failure.hint("modprobe tun"),
+            SetupError::NoUser(name) => failure.hint(format!("useradd --system {name}")),
+            SetupError::RootUser(_) => failure.hint("set `user` to another user"),
+            SetupError::NoRoute(at) => failure.hint(format!("ip route get {}", at.ip())),
+            SetupError::NoFilter(_) => failure.hint("install the package nftables"),
+            SetupError::Io { path, error } if error.kind() == ErrorKind::PermissionDenied => {
+                Self::io(path, error).hint("run the command as root")
+            }
+            _ => failure,
+        }
+    }
+}
+
+/// Refuses to go on without root.
+fn need_root(command: &str) -> Result<(), Failure> {
+    match geteuid().is_root() {
+        true => Ok(()),
+        false => Err(Failure::new(format!("clew {command}: need root")).hint("use sudo")),
+    }
+}
+
+/// The place of the daemon that is named, or else of the only one.
+fn place(name: Option<&str>) -> Result<Place, Failure> {
+    if let Some(name) = name {
+        return match is_name(name) {
+            true => Ok(Place::of(name)),
+            false => Err(Failure::new(format!("{name}: not a name of a daemon"))
+                .hint("use the `name` of its configuration, or the file's name without .toml")),
+        };
+    }
+    match Place::names().as_slice() {
+        [one] => Ok(Place::of(one)),
+        [] => Err(Failure::new("no daemon is set up").hint("clew up CONFIG")),
+        several => Err(Failure::new(format!(
+            "several daemons are set up: {}",
+            several.join(", ")
+        ))
+        .hint("name one")),
+    }
+}

@@ -1,0 +1,116 @@
+//! The process that runs the data plane, without any privilege.
+
+use super::material;
+use crate::failure::{Failure, Status};
+use crate::metrics::{Endpoint, LiveMetrics};
+use crate::random;
+use clew_live::config::Config;
+use clew_live::control::Control;
+use clew_live::daemon::{Devices, Hooks, run};
+use clew_live::setup::{Place, account, privileges};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use sd_notify::NotifyState;
+use std::path::Path;
+
+/// What the data plane says to `clew up` when packets go through.
+pub(super) const READY: &str = "ready";
+
+/// Blocks signals in this thread and those that it will start, so that they can be read.
+pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
+    let failed = |error| Failure::new(format!("cannot wait for signals: {error}"));
+    let mut set = SigSet::empty();
+    signals.iter().for_each(|signal| set.add(*signal));
+    set.thread_block().map_err(failed)?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)
+}
+
+/// Reads all files as the user who will run the data plane, and says nothing.
+pub(super) fn probe(config: &Config) -> Result<Status, Failure> {
+    material::load(config).map(|_| Status::Yes)
+}
+
+/// Opens the devices with the privileges of root, gives these up, and runs.
+pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
+    let user = account(&config)?;
+    let devices = Devices::open(&config).map_err(Failure::new)?;
+    privileges::become_user(&user)?;
+    serve(path, config, devices, || say!("{READY}"))
+}
+
+/// Runs on what another process set up, without privileges from the beginning.
+pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
+    if nix::unistd::geteuid().is_root() {
+        return Err(
+            Failure::new("clew up --run-only: the data plane does not run as root")
+                .hint("use clew up alone, or User= in the unit"),
+        );
+    }
+    privileges::have_none()?;
+    let place = Place::of(&config.name);
+    if !place.is_set_up() {
+        return Err(Failure::new(format!("{} is not set up", config.name))
+            .hint(format!("clew up --setup-only {}", path.display())));
+    }
+    let devices = Devices::open(&config).map_err(Failure::new)?;
+    serve(path, config, devices, || {
+        // Without a service manager nobody is told.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+    })
+}
+
+fn serve(
+    path: &Path,
+    config: Config,
+    devices: Devices,
+    on_ready: impl FnOnce() + Send + 'static,
+) -> Result<Status, Failure> {
+    let signals = signals(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP])?;
+    let place = Place::of(&config.name);
+    let _lock = place.lock_daemon()?;
+    let control = Control::listen(&place.control());
+    let control = control.map_err(|error| Failure::io(&place.control(), &error))?;
+    let metrics = LiveMetrics::default();
+    let endpoint = config.metrics.map(|at| {
+        let metrics = metrics.clone();
+        Endpoint::listen(at, move || metrics.text())
+    });
+    let endpoint = endpoint.transpose()?;
+    if let Some(endpoint) = &endpoint {
+        mention!("metrics at http://{}/metrics", endpoint.at);
+    }
+    warn_of_fallbacks(&config, &devices);
+    let hooks = Hooks {
+        load: Box::new(|config| material::load(config).map_err(|failure| failure.message)),
+        rng: random::os,
+        path: path.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        on_ready: Box::new(on_ready),
+        on_tick: Box::new(move |status| {
+            metrics.see(status);
+            if let Some(endpoint) = &endpoint {
+                endpoint.heartbeat.beat();
+            }
+            let _ = sd_notify::notify(&[NotifyState::Watchdog]);
+        }),
+    };
+    run(config, devices, &control, &signals, hooks).map_err(Failure::new)?;
+    Ok(Status::Yes)
+}
+
+/// Says once what the kernel does not do.
+fn warn_of_fallbacks(config: &Config, devices: &Devices) {
+    if !config.offload {
+        return;
+    }
+    let offloads = devices.offloads();
+    for (has, what) in [
+        (offloads.tun_tcp, "offload at the TUN"),
+        (offloads.udp_gso, "segmentation of datagrams (UDP GSO)"),
+        (offloads.udp_gro, "coalescing of datagrams (UDP GRO)"),
+    ] {
+        if !has {
+            tracing::warn!("this kernel has no {what}: packets go one by one");
+        }
+    }
+}

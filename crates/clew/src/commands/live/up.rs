@@ -1,0 +1,161 @@
+//! `clew up`
+
+use super::{material, need_root, plane, supervise};
+use crate::cli::{Stage, Up};
+use crate::failure::{Failure, Status};
+use clew_live::carrier::{Offloads, Udp};
+use clew_live::config::Config;
+use clew_live::setup::{Facts, Kept, Made, Place, Plan, SetupError, account, plan};
+use nix::unistd::{User, geteuid};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Longest complaint of a probe that is repeated, in bytes.
+const COMPLAINT_MAX: usize = 2_000;
+
+pub fn up(arguments: &Up) -> Result<Status, Failure> {
+    let path = arguments.config.as_path();
+    let config = Config::read(path)?;
+    match arguments.stage {
+        Some(Stage::Probe) => return plane::probe(&config),
+        Some(Stage::Plane) => return plane::start(path, config),
+        None if arguments.run_only => return plane::run_only(path, config),
+        None => {}
+    }
+    if !arguments.check {
+        need_root("up")?;
+    }
+    let checked = check(path, &config)?;
+    if arguments.check {
+        return tell(&config, &checked);
+    }
+    let place = Place::of(&config.name);
+    place.refuse_second()?;
+    // What is in the way is noticed before the first file is written.
+    let plan = match place.is_set_up() {
+        true => None,
+        false => Some(planned(&config)?),
+    };
+    let made = place.make(checked.user.uid, checked.user.gid)?;
+    if !is_there(&config, &made)? && plan.is_none() {
+        return Err(SetupError::Left(config.name.clone()).into());
+    }
+    let up = supervise::Supervised {
+        path,
+        config: &config,
+        place: &place,
+        plan,
+        confirm: arguments.confirm,
+    };
+    match arguments.setup_only {
+        true => up.set_up(),
+        false => up.run(),
+    }
+}
+
+/// What was checked before anything changes.
+struct Checked {
+    user: User,
+}
+
+/// Reads everything that can be read, as root and as the user who will run the data plane.
+fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
+    let user = account(config)?;
+    material::load(config)?;
+    if geteuid().is_root() {
+        probe(path, &user)?;
+    }
+    Ok(Checked { user })
+}
+
+/// Lets a process of that user read all files.
+fn probe(path: &Path, user: &User) -> Result<(), Failure> {
+    let failed = |error| Failure::new(format!("cannot start a process as {}: {error}", user.name));
+    let output = Command::new("/proc/self/exe")
+        .args(["up", "--stage", "probe"])
+        .arg(path)
+        .uid(user.uid.as_raw())
+        .gid(user.gid.as_raw())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr[..output.stderr.len().min(COMPLAINT_MAX)]);
+    let line = said.lines().find_map(|line| line.strip_prefix("clew: "));
+    let line = line.unwrap_or("it ended without a word");
+    Err(
+        Failure::new(format!("as user {}: {line}", user.name)).hint(format!(
+            "key and group files must be readable by {0}: chown {0} KEY",
+            user.name
+        )),
+    )
+}
+
+/// Whether an earlier set-up, which nobody undid, is the one that is wanted.
+fn is_there(config: &Config, made: &Made) -> Result<bool, Failure> {
+    match &made.left {
+        None => Ok(false),
+        Some(left) if *left == Kept::of(config) => Ok(true),
+        Some(_) => Err(SetupError::Left(config.name.clone()).into()),
+    }
+}
+
+fn planned(config: &Config) -> Result<Plan, Failure> {
+    Ok(plan(config, &Facts::read(config)?))
+}
+
+/// `clew up --check`
+fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
+    say!(
+        "configuration  {}: {} peers",
+        config.name,
+        config.peers.len()
+    );
+    say!("user           {}", checked.user.name);
+    let identity = material::load(config)?.identity;
+    let state = identity.at(crate::clock::now());
+    match state {
+        Ok(key) => say!(
+            "signs as       {}, epoch {}",
+            identity.machine(),
+            key.number()
+        ),
+        Err(trouble) => say!("signs          nothing: {trouble}"),
+    }
+    let mut offloads = Offloads::default();
+    let port = Udp::bind(0).map(|udp| udp.offloads(&mut offloads));
+    port.map_err(|error| Failure::new(format!("UDP: {error}")))?;
+    let has = |has: bool| if has { "yes" } else { "no" };
+    say!(
+        "UDP GSO, GRO   {}, {}",
+        has(offloads.udp_gso),
+        has(offloads.udp_gro)
+    );
+    let place = Place::of(&config.name);
+    if place.is_set_up() {
+        say!("set up         already: clew status {}", config.name);
+        return Ok(Status::Yes);
+    }
+    if !geteuid().is_root() {
+        return Err(Failure::new("what would be done is known to root alone").hint("use sudo"));
+    }
+    let facts = Facts::read(config)?;
+    let nft = facts.programs.nft.is_some();
+    say!("TUN            yes");
+    say!(
+        "nftables       {}",
+        if nft {
+            "yes"
+        } else {
+            "no: unsigned packets are not counted"
+        }
+    );
+    say!("would do");
+    for line in Place::describe(&plan(config, &facts)) {
+        say!("  {line}");
+    }
+    Ok(Status::Yes)
+}

@@ -1,0 +1,239 @@
+//! What a live daemon counts, for Prometheus.
+
+use clew_live::status::{Distribution, Status};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Begins the name of every counter.
+const PREFIX: &str = "clew_live";
+
+/// What a daemon told last.
+#[derive(Clone, Debug, Default)]
+pub struct LiveMetrics(Arc<Mutex<Status>>);
+
+impl LiveMetrics {
+    /// Takes what a daemon tells.
+    pub fn see(&self, status: Status) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// Everything in the text format of OpenMetrics.
+    pub fn text(&self) -> String {
+        let mut registry = Registry::with_prefix(PREFIX);
+        let status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.register_collector(Box::new(Snapshot(status.clone())));
+        drop(status);
+        super::text(&registry)
+    }
+}
+
+/// A number: its name behind the prefix, what it is, where it stands.
+type Number = (&'static str, &'static str, fn(&Status) -> u64);
+
+const COUNTERS: [Number; 15] = [
+    ("sent_packets", "Packets that left signed", |s| {
+        s.outbound.packets
+    }),
+    ("sent_bytes", "Their bytes, before they were signed", |s| {
+        s.outbound.bytes
+    }),
+    ("sent_datagrams", "Datagrams sent", |s| s.outbound.datagrams),
+    ("sent_fragments", "Fragments among them", |s| {
+        s.outbound.fragments
+    }),
+    ("signatures", "Signatures made", |s| s.outbound.signatures),
+    ("online_signatures", "Signatures without a precursor", |s| {
+        s.outbound.online
+    }),
+    ("delivered_packets", "Packets delivered", |s| {
+        s.inbound.packets
+    }),
+    ("delivered_bytes", "Their bytes", |s| s.inbound.bytes),
+    ("received_datagrams", "Datagrams that came", |s| {
+        s.inbound.datagrams
+    }),
+    ("verified_signatures", "Signatures verified", |s| {
+        s.inbound.signatures
+    }),
+    ("good_signatures", "Those that held", |s| {
+        s.inbound.good_signatures
+    }),
+    ("verification_nanoseconds", "CPU time", |s| {
+        s.inbound.verification_ns
+    }),
+    ("prepared_precursors", "Precursors prepared", |s| {
+        s.pool.prepared
+    }),
+    ("starvations", "How often no precursor was ready", |s| {
+        s.pool.starved
+    }),
+    ("clock_steps", "Steps of the wall clock", |s| {
+        s.inbound.clock_steps
+    }),
+];
+
+const GAUGES: [Number; 5] = [
+    ("ready_precursors", "Precursors ready", |s| {
+        s.pool.ready as u64
+    }),
+    ("held_packets", "Packets waiting for verdicts", |s| {
+        s.inbound.held
+    }),
+    ("waiting_signatures", "Signatures waiting", |s| {
+        s.inbound.waiting_signatures
+    }),
+    ("gate", "Who needs a cookie: 0 nobody, 1 soon, 2 all", gate),
+    ("signs", "Whether this machine signs", |s| {
+        u64::from(s.signer.epoch.is_some())
+    }),
+];
+
+/// Counters by reason.
+type Family = (
+    &'static str,
+    &'static str,
+    fn(&Status) -> &BTreeMap<String, u64>,
+);
+
+const FAMILIES: [Family; 4] = [
+    ("unsent", "Packets that were not sent, by reason", |s| {
+        &s.outbound.unsent
+    }),
+    ("verdicts", "Packets by reason of their verdict", |s| {
+        &s.inbound.verdicts
+    }),
+    ("refused", "Datagrams refused, by reason", |s| {
+        &s.inbound.refused
+    }),
+    (
+        "dropped",
+        "Packets that the carrier dropped, by reason",
+        |s| &s.dropped,
+    ),
+];
+
+type Spread = (&'static str, &'static str, fn(&Status) -> &Distribution);
+
+const SPREADS: [Spread; 5] = [
+    (
+        "packets_signed_together",
+        "Packets a signature, sent",
+        |s| &s.outbound.k,
+    ),
+    (
+        "packets_verified_together",
+        "Packets a signature, received",
+        |s| &s.inbound.k,
+    ),
+    ("batch_signatures", "Signatures verified together", |s| {
+        &s.inbound.batches
+    }),
+    ("sign_wait_microseconds", "Arrival to departure", |s| {
+        &s.outbound.waits
+    }),
+    ("verify_wait_microseconds", "Arrival to delivery", |s| {
+        &s.inbound.waits
+    }),
+];
+
+fn gate(status: &Status) -> u64 {
+    match status.inbound.gate.as_str() {
+        "shut" => 2,
+        "warning" => 1,
+        _ => 0,
+    }
+}
+
+#[derive(Debug)]
+struct Snapshot(Status);
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for (name, help, of) in COUNTERS {
+            let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(of(&self.0)).encode(into)?;
+        }
+        for (name, help, of) in GAUGES {
+            let into = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::try_from(of(&self.0)).unwrap_or(i64::MAX)).encode(into)?;
+        }
+        for (name, help, of) in FAMILIES {
+            by_reason(&mut encoder, name, help, of(&self.0))?;
+        }
+        for (name, help, of) in SPREADS {
+            histogram(&mut encoder, name, help, of(&self.0))?;
+        }
+        Ok(())
+    }
+}
+
+fn by_reason(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    counts: &BTreeMap<String, u64>,
+) -> Result<(), fmt::Error> {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (reason, count) in counts {
+        let labels = [("reason", reason.as_str())];
+        ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn histogram(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    distribution: &Distribution,
+) -> Result<(), fmt::Error> {
+    let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    let mut buckets: Vec<(f64, u64)> = distribution
+        .buckets
+        .iter()
+        .map(|(bound, count)| (*bound as f64, *count))
+        .collect();
+    // The format wants a last bucket without a bound.
+    buckets.push((f64::MAX, 0));
+    metric.encode_histogram::<[(&str, &str); 0]>(
+        distribution.sum as f64,
+        distribution.total(),
+        &buckets,
+        None,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_daemon_tells_is_in_the_text() {
+        let metrics = LiveMetrics::default();
+        let mut status = Status::default();
+        status.outbound.packets = 7;
+        status.inbound.gate = "shut".into();
+        status.inbound.verdicts.insert("bad-signature".into(), 3);
+        status.inbound.waits = Distribution {
+            buckets: vec![(2, 5), (1024, 1)],
+            sum: 900,
+        };
+        metrics.see(status);
+        let text = metrics.text();
+        for line in [
+            "clew_live_sent_packets_total 7",
+            "clew_live_gate 2",
+            "clew_live_verdicts_total{reason=\"bad-signature\"} 3",
+            "clew_live_verify_wait_microseconds_count 6",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Daemons that are killed, and set-ups that fail half-way: nothing is left, nothing passes that must
+//! not.
+
+use super::hosts::both;
+use super::lan::{Lan, ONE, TWO, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::Duration;
+
+fn kill_hard(process: i32) {
+    kill(Pid::from_raw(process), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn down_undoes_what_killed_processes_left() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    both(&mut lan, "inbound = \"enforce\"\noutbound = \"require\"");
+    let [supervisor, plane] = lan.processes(ONE);
+    kill_hard(supervisor);
+    assert!(
+        lan.pings(ONE, &Lan::v4(TWO)),
+        "the data plane goes on by itself"
+    );
+    let second = lan.in_host(
+        ONE,
+        &[
+            "up",
+            lan.path(&format!("{}.toml", lan.name(ONE)))
+                .to_str()
+                .unwrap(),
+        ],
+    );
+    assert_eq!(second.status.code(), Some(2));
+    let said = super::lan::text(&second.stderr);
+    assert!(
+        said.contains(&format!("runs already, as process {plane}")),
+        "{said}"
+    );
+    kill_hard(plane);
+    until("silence", || !lan.pings(ONE, &Lan::v4(TWO)));
+    assert_ne!(lan.state(ONE), before, "nothing passes");
+    lan.down(ONE);
+    assert_eq!(lan.state(ONE), before);
+    let again = lan.in_host(ONE, &["down", &lan.name(ONE)]);
+    assert_eq!(again.status.code(), Some(1), "it is not up");
+}
+
+/// A data plane that ends leaves the host as it was, unless the policy lets nothing pass then.
+#[test]
+fn a_killed_data_plane_is_undone_or_starts_again() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "inbound = \"monitor\"", true);
+    let daemon = lan.up(ONE, &config, &[]);
+    kill_hard(lan.processes(ONE)[1]);
+    assert_eq!(lan.ended(daemon), Some(2));
+    assert!(lan.log(ONE).contains("all is undone"), "{}", lan.log(ONE));
+    assert_eq!(lan.state(ONE), before);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)), "as before");
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, "inbound = \"enforce\"");
+    let [supervisor, plane] = lan.processes(ONE);
+    kill_hard(plane);
+    until("another data plane", || {
+        let output = lan.in_host(ONE, &["status", &lan.name(ONE), "--json"]);
+        output.status.success() && lan.processes(ONE)[1] != plane
+    });
+    assert_eq!(lan.processes(ONE)[0], supervisor);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    assert!(lan.log(ONE).contains("nothing passes"), "{}", lan.log(ONE));
+}
+
+#[test]
+fn a_second_daemon_of_the_name_is_refused() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, "", true);
+    lan.up(ONE, &config, &[]);
+    let [supervisor, _] = lan.processes(ONE);
+    let second = lan.in_host(ONE, &["up", config.to_str().unwrap()]);
+    let said = super::lan::text(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains(&format!("runs already, as process {supervisor}")),
+        "{said}"
+    );
+    assert!(
+        lan.status(ONE)["process"].is_number(),
+        "the first one goes on"
+    );
+}
+
+#[test]
+fn what_nobody_confirms_is_undone() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "inbound = \"enforce\"", true);
+    let daemon = lan.up(ONE, &config, &["--confirm", "3s"]);
+    assert_eq!(lan.ended(daemon), Some(1));
+    assert!(
+        lan.log(ONE).contains("not confirmed in time"),
+        "{}",
+        lan.log(ONE)
+    );
+    assert_eq!(lan.state(ONE), before);
+    let wait = Duration::from_secs(8);
+    let daemon = lan.up(ONE, &config, &["--confirm", "8s"]);
+    let confirmed = lan.in_host(ONE, &["confirm", &lan.name(ONE)]);
+    assert!(confirmed.status.success(), "{confirmed:?}");
+    std::thread::sleep(wait + Duration::from_secs(2));
+    assert!(lan.status(ONE)["process"].is_number(), "it stays up");
+    lan.down(ONE);
+    assert_eq!(lan.ended(daemon), Some(0));
+    let late = lan.in_host(ONE, &["confirm", &lan.name(ONE)]);
+    assert_eq!(late.status.code(), Some(1));
+}

@@ -1,0 +1,110 @@
+//! As a service manager runs it: set up by root, run by a user, taken down by root.
+
+use super::lan::{Lan, ONE, TWO, text, until};
+use std::process::{Command, Stdio};
+
+/// A `/dev/net/tun` as udev makes it, in a mount namespace of its own; then the command as nobody.
+const AS_NOBODY: &str = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && \
+    exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
+
+#[test]
+fn set_up_run_and_down_by_themselves() {
+    let Some(lan) = Lan::new() else { return };
+    if !Command::new("setpriv")
+        .arg("--version")
+        .output()
+        .is_ok_and(|done| done.status.success())
+    {
+        eprintln!("SKIPPED: needs setpriv");
+        return;
+    }
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "inbound = \"enforce\"", true);
+    let config = config.to_str().unwrap();
+    let early = lan.in_host(ONE, &["up", "--run-only", config]);
+    assert_eq!(early.status.code(), Some(2), "root runs no data plane");
+    for _ in 0..2 {
+        // A second time: it is there already.
+        let done = lan.in_host(ONE, &["up", "--setup-only", config]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+    let mut command = lan.within(ONE, "unshare");
+    let command = command.args([
+        "-m",
+        "sh",
+        "-c",
+        AS_NOBODY,
+        "sh",
+        env!("CARGO_BIN_EXE_clew"),
+    ]);
+    let command = command
+        .args(["up", "--run-only", config])
+        .stderr(Stdio::piped());
+    let mut daemon = command.spawn().unwrap();
+    until("the daemon", || {
+        let ended = daemon.try_wait().unwrap();
+        assert_eq!(ended, None, "it ended");
+        lan.in_host(ONE, &["status", &lan.name(ONE)])
+            .status
+            .success()
+    });
+    // What failed with a policy that lets nothing pass stays set up.
+    let mut kept = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
+    let kept = kept.env("SERVICE_RESULT", "signal");
+    let kept = kept
+        .args(["down", "--after-stop", &lan.name(ONE)])
+        .output()
+        .unwrap();
+    assert!(kept.status.success());
+    assert!(
+        lan.in_host(ONE, &["status", &lan.name(ONE)])
+            .status
+            .success()
+    );
+    lan.down(ONE);
+    assert!(daemon.wait().unwrap().success());
+    assert_eq!(lan.state(ONE), before);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)));
+}
+
+/// The unit with this program in place of the installed one.
+#[test]
+fn the_unit_is_sound() {
+    let unit = include_str!("../../../../contrib/systemd/clew@.service");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clew@lan.service");
+    let unit = unit.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
+    let lines = unit
+        .lines()
+        .filter(|line| !line.starts_with("Documentation="));
+    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let output = Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(&path)
+        .output();
+    let Ok(output) = output else {
+        eprintln!("SKIPPED: needs systemd-analyze");
+        return;
+    };
+    let said = text(&output.stderr);
+    // Others' units on this machine are not ours.
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("clew")).collect();
+    assert!(ours.is_empty(), "{said}");
+}
+
+/// The examples of the book's page are configurations.
+#[test]
+fn the_examples_are_configurations() {
+    for name in ["host", "gateway"] {
+        let path = format!(
+            "{}/../../contrib/examples/{name}.toml",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let output = Command::new(env!("CARGO_BIN_EXE_clew"))
+            .args(["up", "--check", &path])
+            .output();
+        let said = text(&output.unwrap().stderr);
+        // It is read as far as the key, which is not there.
+        assert!(said.contains(".key: file does not exist"), "{said}");
+    }
+}
