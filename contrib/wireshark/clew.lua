@@ -1,22 +1,27 @@
--- Shows the trailer of clew (spec/packet-trailer.md) in Wireshark and tshark: every field can be
--- filtered on (clew.mode == 3, clew.group == 7c:1e:..., clew.malformed). It reads and does not
+-- Shows the trailer of clew (spec/packet-trailer.md) and its UDP datagrams (spec/carriers.md) in
+-- Wireshark and tshark, with the packets in them: every field can be filtered on (clew.mode == 3, clew.group == 7c:1e:..., clew.malformed). It reads and does not
 -- verify. What holds is said by `clew verify -w`, which writes it as a comment on each packet; from
 -- there come clew.verdict and clew.reason, but for malformed trailers, which show on their own.
 -- How to install it: README.md beside this file.
 --
 --   tshark -X lua_script:clew.lua -r signed.pcap -Y clew
 --
--- Section numbers are those of spec/packet-trailer.md. Arithmetic instead of bit operators: Lua 5.2
+-- Section numbers are those of spec/packet-trailer.md; with a C before them, of spec/carriers.md. Arithmetic instead of bit operators: Lua 5.2
 -- (Wireshark 4.0) and 5.4 (4.4 and later) have none in common.
 
 local clew = Proto("clew", "clew Attribution Trailer")
+-- The same datagrams on the usual port; the heuristic finds them on all others.
+local clew_udp = Proto("clewudp", "clew Carrier")
 
-local MAGIC = 0xc14c4557
+local MAGIC, CARRIER_MAGIC = 0xc14c4557, 0xc16c6577
+local PORT = 4909
 local FOOT, HEAD, MARK_MAX = 9, 22, 16
 
 local modes = { [0] = "mark", [1] = "each", [2] = "window", [3] = "tree" }
 local schemes = { [1] = "bbs04", [2] = "xr" }
 local carriages = { [1] = "full", [2] = "coded", [3] = "coded, short tags" }
+-- C2
+local carriers = { [1] = "udp-tunnel", [2] = "udp-transport", [3] = "fragment", [4] = "cookie" }
 -- 3.3: size of the digests in tags, by coded carriage.
 local tag_sizes = { [2] = 8, [3] = 4 }
 -- 3.3: length of the signature, by scheme and by whether it is incremental.
@@ -65,6 +70,18 @@ local f = {
     mark_ipv4_checksum = ProtoField.uint16("clew.mark.saved.ipv4_checksum", "Saved IPv4 checksum", base.HEX),
     mark_udp_length = ProtoField.uint16("clew.mark.saved.udp_length", "Saved UDP length"),
     mark_l4_checksum = ProtoField.uint16("clew.mark.saved.l4_checksum", "Saved L4 checksum", base.HEX),
+    carrier_magic = ProtoField.uint32("clew.carrier.magic", "Magic", base.HEX),
+    carrier = ProtoField.uint8("clew.carrier.type", "Type", base.DEC, carriers, 0x7f),
+    has_cookie = ProtoField.bool("clew.carrier.has_cookie", "Has a cookie", 8, nil, 0x80),
+    cookie = ProtoField.bytes("clew.cookie", "Cookie"),
+    echo = ProtoField.bytes("clew.cookie.echo", "Echo of the datagram that it answers"),
+    content = ProtoField.uint16("clew.carrier.length", "Length of the content"),
+    protocol = ProtoField.uint8("clew.carrier.protocol", "Protocol of the inner packet"),
+    fragment_id = ProtoField.bytes("clew.fragment.id", "Fragments of"),
+    fragment_index = ProtoField.uint8("clew.fragment.index", "Index, from 0"),
+    fragment_count = ProtoField.uint8("clew.fragment.count", "Fragments"),
+    fragment_part = ProtoField.bytes("clew.fragment.part", "Part"),
+    packet_in = ProtoField.framenum("clew.fragment.packet_in", "The packet is whole in"),
     verdict = ProtoField.string("clew.verdict", "Verdict"),
     reason = ProtoField.string("clew.reason", "Reason"),
 }
@@ -75,7 +92,7 @@ local function expertise(name, text, group, severity)
 end
 
 local experts = {
-    malformed = expertise("malformed", "Malformed trailer", "MALFORMED", "ERROR"),
+    malformed = expertise("malformed", "Malformed trailer or datagram", "MALFORMED", "ERROR"),
     invalid = expertise("invalid", "Invalid", "SECURITY", "ERROR"),
     undecided = expertise("undecided", "Undecided", "SECURITY", "WARN"),
     unsigned = expertise("unsigned", "Unsigned", "SECURITY", "NOTE"),
@@ -85,6 +102,9 @@ clew.experts = { experts.malformed, experts.invalid, experts.undecided, experts.
 
 local encapsulation = Field.new("frame.encap_type")
 local comments = Field.new("frame.comment")
+local frame_time = Field.new("frame.time_epoch")
+local sources = { [4] = Field.new("ip.src"), [6] = Field.new("ipv6.src") }
+local destinations = { [4] = Field.new("ip.dst"), [6] = Field.new("ipv6.dst") }
 
 -- Reading. Beyond the captured bytes stands nil, which equals no number.
 
@@ -172,7 +192,7 @@ local function ipv4(tvb, start)
     local is_fragment = u16(tvb, start + 6) % 0x4000 ~= 0
     if header < 20 or is_fragment then return end
     return {
-        version = 4, upper = start + header, to = start + total, protocol = u8(tvb, start + 9),
+        version = 4, is_plain = header == 20, upper = start + header, to = start + total, protocol = u8(tvb, start + 9),
         lengths = { { value = total, max = 65535 } },
     }
 end
@@ -189,7 +209,7 @@ local function ipv6(tvb, start)
     if start + 40 > tvb:len() then return end
     local payload, protocol = u16(tvb, start + 4), u8(tvb, start + 6)
     local at = start + 40
-    local to, headers = at + payload, 0
+    local to, headers, is_routed = at + payload, 0, false
     if to > tvb:len() then return end
     while protocol == 0 or protocol == 43 or protocol == 60 do
         headers = headers + 1
@@ -197,11 +217,12 @@ local function ipv6(tvb, start)
         local length = (u8(tvb, at + 1) + 1) * 8
         if at + length > to then return end
         if protocol == 43 and not names_destination(tvb, at, length) then return end
+        is_routed = is_routed or protocol == 43 and u8(tvb, at + 3) > 0
         protocol, at = u8(tvb, at), at + length
     end
     if protocol == 44 then return end
     return {
-        version = 6, upper = at, to = to, protocol = protocol,
+        version = 6, is_plain = headers == 0, is_routed = is_routed, upper = at, to = to, protocol = protocol,
         lengths = { { value = payload, max = 65535 } },
     }
 end
@@ -394,6 +415,254 @@ local function read(tvb, datagram)
     return trailer, mark, wrong
 end
 
+-- C2: the datagrams. `c` has the offsets of all parts that are known, from the magic on.
+
+local function read_tail(tvb, c, tail)
+    local scheme, carriage = signature_lengths[u8(tvb, c.head + 24)], u8(tvb, c.head + 25)
+    local tag_size = c.mode == 3 and tag_sizes[carriage]
+    if carriage ~= 1 and not tag_size then return "unknown-carriage" end
+    if not scheme then return "unknown-scheme" end
+    local signature = scheme[bit(c.flags, 0x20)]
+    c.saved = tvb:len()
+    if tag_size then return read_coded(tvb, c, tail, signature, tag_size) end
+    local length = c.saved - tail - signature
+    if length < 0 then return "bad-carrier-length" end
+    local bad = check_block(tvb, c.mode, tail, length)
+    if bad ~= "bad-trailer-length" then c.block, c.block_end = tail, tail + length end
+    return bad
+end
+
+-- C2.1: type 1 holds a whole datagram, which rule 2 makes signable.
+local function check_inner(content)
+    local first = u8(content, 0)
+    local version = first and math.floor(first / 16)
+    local inner
+    if version == 4 then inner = ipv4(content, 0) end
+    if version == 6 then inner = ipv6(content, 0) end
+    if not inner or inner.is_routed then return "bad-carrier" end
+    if inner.to ~= content:len() or inner.upper > inner.to then return "bad-carrier" end
+    if version == 6 and u16(content, 4) == 0 then return "bad-carrier" end
+end
+
+local no_protocols = { [0] = true, [43] = true, [44] = true, [59] = true, [60] = true }
+
+-- C2.1: type 2 holds a protocol and its bytes.
+local function check_upper(content, is_v6)
+    local protocol = u8(content, 0)
+    if not protocol or no_protocols[protocol] or protocol >= 139 then return "bad-carrier" end
+    if is_v6 and content:len() == 1 then return "bad-carrier" end
+end
+
+local function read_packet(tvb, c, is_v6)
+    local head = c.rest
+    if tvb:len() - head < 26 then return "bad-carrier-length" end
+    c.head, c.flags, c.mode, c.length = head, u8(tvb, head), u8(tvb, head + 1), u16(tvb, head + 2)
+    local tail = head + 26 + c.length
+    if tail > tvb:len() then return "bad-carrier-length" end
+    if c.mode < 1 or c.mode > 3 then return "unknown-mode" end
+    if c.flags >= 0x40 or math.floor(c.flags / 4) % 8 ~= 0 then return "reserved-bits" end
+    local wrong = read_tail(tvb, c, tail)
+    if wrong == "bad-trailer-length" then return "bad-carrier-length" end
+    if wrong then return wrong end
+    if c.length == 0 then return "bad-carrier" end
+    local content = tvb(head + 26, c.length):tvb()
+    if c.type == 1 then return check_inner(content) end
+    return check_upper(content, is_v6)
+end
+
+local function read_shim(tvb, c)
+    if tvb:len() < 6 then return "bad-carrier-length" end
+    local kind = u8(tvb, 5)
+    c.has_shim, c.type, c.has_cookie = true, kind % 128, kind >= 128
+    if u8(tvb, 4) ~= 1 then return "unknown-version" end
+    if not carriers[c.type] then return "unknown-carrier" end
+    if c.type == 4 and c.has_cookie then return "reserved-bits" end
+    c.rest = c.has_cookie and 22 or 6
+    if c.rest > tvb:len() then return "bad-carrier-length" end
+end
+
+local FRAGMENT_HEAD, DATAGRAM_MAX = 18, 65507
+
+local function read_fragment(tvb, c)
+    local part = c.rest + FRAGMENT_HEAD
+    if part >= tvb:len() then return "bad-fragment" end
+    c.index, c.count, c.part = u8(tvb, part - 2), u8(tvb, part - 1), part
+    if c.count < 2 or c.count > 64 or c.index >= c.count then return "bad-fragment" end
+    local is_last, length = c.index == c.count - 1, tvb:len() - part
+    if not is_last and length * (c.count - 1) + 1 > DATAGRAM_MAX then return "bad-fragment" end
+end
+
+-- SHA-256, for the ids of fragments (C2.2). Lua 5.2 has a library for bits, later versions have operators.
+
+local bits = bit32 or load([[
+    local function mask(x) return x & 0xffffffff end
+    return {
+        band = function(a, b) return a & b end,
+        bnot = function(a) return mask(~a) end,
+        bxor = function(a, b, c) return a ~ b ~ (c or 0) end,
+        rshift = function(a, n) return mask(a) >> n end,
+        rrotate = function(a, n) return mask(a >> n | a << (32 - n)) end,
+    }]])()
+
+local function fraction(x) return math.floor((x - math.floor(x)) * 4294967296) end
+
+-- The first 64 primes make its constants.
+local round_constants, first_state = {}, {}
+do
+    local number = 2
+    while #round_constants < 64 do
+        local is_prime = true
+        for divisor = 2, math.floor(math.sqrt(number)) do
+            if number % divisor == 0 then is_prime = false end
+        end
+        if is_prime then
+            if #first_state < 8 then first_state[#first_state + 1] = fraction(math.sqrt(number)) end
+            round_constants[#round_constants + 1] = fraction(number ^ (1 / 3))
+        end
+        number = number + 1
+    end
+end
+
+local function compress(state, words)
+    local band, bxor, bnot, rrotate, rshift = bits.band, bits.bxor, bits.bnot, bits.rrotate, bits.rshift
+    for i = 17, 64 do
+        local w, v = words[i - 15], words[i - 2]
+        local low = bxor(rrotate(w, 7), rrotate(w, 18), rshift(w, 3))
+        local high = bxor(rrotate(v, 17), rrotate(v, 19), rshift(v, 10))
+        words[i] = (words[i - 16] + low + words[i - 7] + high) % 4294967296
+    end
+    local a, b, c, d, e, f1, g, h = table.unpack(state)
+    for i = 1, 64 do
+        local choice = bxor(band(e, f1), band(bnot(e), g))
+        local t1 = h + bxor(rrotate(e, 6), rrotate(e, 11), rrotate(e, 25)) + choice + round_constants[i] + words[i]
+        local majority = bxor(band(a, b), band(a, c), band(b, c))
+        local t2 = bxor(rrotate(a, 2), rrotate(a, 13), rrotate(a, 22)) + majority
+        h, g, f1, e, d, c, b = g, f1, e, (d + t1) % 4294967296, c, b, a
+        a = (t1 + t2) % 4294967296
+    end
+    for i, word in ipairs({ a, b, c, d, e, f1, g, h }) do
+        state[i] = (state[i] + word) % 4294967296
+    end
+end
+
+local function big_endian(word)
+    local byte = function(unit) return math.floor(word / unit) % 256 end
+    return string.char(byte(16777216), byte(65536), byte(256), byte(1))
+end
+
+local function sha256(text)
+    local zeros = string.rep("\0", (55 - #text) % 64)
+    local padded = text .. "\128" .. zeros .. "\0\0\0\0" .. big_endian(#text * 8)
+    local state = { table.unpack(first_state) }
+    for at = 1, #padded, 64 do
+        local words = {}
+        for i = 1, 16 do
+            local b1, b2, b3, b4 = padded:byte(at + i * 4 - 4, at + i * 4 - 1)
+            words[i] = ((b1 * 256 + b2) * 256 + b3) * 256 + b4
+        end
+        compress(state, words)
+    end
+    local digest = {}
+    for i, word in ipairs(state) do digest[i] = big_endian(word) end
+    return table.concat(digest)
+end
+
+-- C2.2: parts wait for each other, in bounded memory. A packet that was put together stays, within bounds,
+-- as long as the file is open: Wireshark shows frames again and again.
+
+local IDS_MAX, BYTES_MAX, PART_COST, WHOLE_MAX = 4096, 8388608, 64, 67108864
+local SECOND = NSTime.new(1, 0)
+
+local waiting, results, whole_bytes
+
+local function forget()
+    waiting = { by_key = {}, order = {}, first = 1, ids = 0, bytes = 0 }
+    results, whole_bytes = {}, 0
+end
+forget()
+clew.init = forget
+
+local function make_room(now)
+    while waiting.ids > 0 do
+        local oldest = waiting.order[waiting.first]
+        local is_old = now - oldest.since > SECOND
+        if not is_old and waiting.ids <= IDS_MAX and waiting.bytes <= BYTES_MAX then return end
+        waiting.order[waiting.first] = nil
+        waiting.first, waiting.ids = waiting.first + 1, waiting.ids - 1
+        waiting.bytes = waiting.bytes - oldest.bytes
+        waiting.by_key[oldest.key] = nil
+    end
+end
+
+local function entry_of(key, now)
+    local entry = waiting.by_key[key]
+    if entry then return entry end
+    entry = { key = key, since = now, parts = {}, have = 0, bytes = 0, packet = {} }
+    waiting.by_key[key] = entry
+    waiting.order[waiting.first + waiting.ids] = entry
+    waiting.ids = waiting.ids + 1
+    return entry
+end
+
+-- Whether the part's length fits those that are there.
+local function fits(entry, index, count, length)
+    local size, last = nil, entry.parts[count - 1] and #entry.parts[count - 1]
+    for other, part in pairs(entry.parts) do
+        if other < count - 1 then size = #part end
+    end
+    if index == count - 1 then last = length
+    elseif size and size ~= length then return false
+    else size = length end
+    if not size or not last then return true end
+    return last <= size and size * (count - 1) + last <= DATAGRAM_MAX
+end
+
+local function put_together(entry, id, count)
+    local parts = {}
+    for index = 0, count - 1 do parts[index + 1] = entry.parts[index] end
+    local datagram = table.concat(parts)
+    if sha256("clew-fragment-v1" .. datagram):sub(1, 16) == id then return datagram end
+end
+
+-- Adds a part. Returns what is wrong, or the datagram if this part made it whole.
+local function add_part(entry, id, index, count, part)
+    local known = entry.parts[index]
+    if known then return known ~= part and "bad-fragment" or nil end
+    if not fits(entry, index, count, #part) then return "bad-fragment" end
+    entry.parts[index], entry.have = part, entry.have + 1
+    if entry.have == count then
+        local datagram = put_together(entry, id, count)
+        if not datagram then
+            entry.parts[index], entry.have = nil, entry.have - 1
+            return "bad-fragment"
+        end
+        return nil, datagram
+    end
+end
+
+local function collect(tvb, c, pinfo)
+    local id, part = tvb(c.rest, 16):raw(), tvb(c.part):raw()
+    local now = frame_time().value
+    make_room(now)
+    local key = id .. string.char(c.count)
+    local entry = entry_of(key, now)
+    local before = entry.have
+    local wrong, datagram = add_part(entry, id, c.index, c.count, part)
+    if entry.have > before then
+        entry.bytes, waiting.bytes = entry.bytes + #part + PART_COST, waiting.bytes + #part + PART_COST
+    end
+    make_room(now)
+    if wrong then return { wrong = wrong } end
+    if datagram then
+        entry.packet.number = pinfo.number
+        whole_bytes = whole_bytes + #datagram
+        if whole_bytes > WHOLE_MAX then
+            return { packet = entry.packet, is_left_out = true }
+        end
+    end
+    return { packet = entry.packet, datagram = datagram }
+end
+
 -- What is shown.
 
 local function show_saved(tree, tvb, at, flags, prefix)
@@ -476,6 +745,74 @@ local function show_mark(tree, tvb, m)
     tree:add(f.mark_length, tvb(m.at + 2, 2))
 end
 
+local function show_shim(tree, tvb, c)
+    tree:add(f.carrier_magic, tvb(0, 4))
+    if not c.has_shim then return end
+    tree:add(f.version, tvb(4, 1))
+    tree:add(f.carrier, tvb(5, 1))
+    tree:add(f.has_cookie, tvb(5, 1))
+    if c.has_cookie and c.rest and c.rest <= tvb:len() then tree:add(f.cookie, tvb(6, 16)) end
+end
+
+local function show_fragment(tree, tvb, c)
+    tree:add(f.fragment_id, tvb(c.rest, 16))
+    tree:add(f.fragment_index, tvb(c.rest + 16, 1))
+    tree:add(f.fragment_count, tvb(c.rest + 17, 1))
+    tree:add(f.fragment_part, tvb(c.part))
+end
+
+-- Head, block and body: the same fields as in a trailer.
+local function show_signed(tree, tvb, c)
+    local flags = tree:add(f.flags, tvb(c.head, 1))
+    for _, name in ipairs({ "nat", "tolerant", "incremental" }) do
+        flags:add(f[name], tvb(c.head, 1))
+    end
+    tree:add(f.mode, tvb(c.head + 1, 1))
+    tree:add(f.content, tvb(c.head + 2, 2))
+    show_head(tree, tvb, c.head + 4)
+    if not c.block then return end
+    if c.type == 2 and c.length > 0 then tree:add(f.protocol, tvb(c.head + 26, 1)) end
+    show_block(tree, tvb, c)
+    if c.needed then
+        show_share(tree, tvb, c)
+    else
+        tree:add(f.signature, tvb(c.block_end, c.saved - c.block_end))
+    end
+end
+
+-- C2.1: the packet that udp-transport stands for, with the header that it is delivered with.
+
+local function address(fields)
+    local all = { fields() }
+    return all[#all].range:bytes()
+end
+
+local function two(value) return string.char(math.floor(value / 256) % 256, value % 256) end
+
+local function header_checksum(header)
+    local sum = 0
+    for at = 1, #header, 2 do
+        local high, low = header:byte(at, at + 1)
+        sum = sum + high * 256 + low
+    end
+    while sum > 65535 do sum = sum % 65536 + math.floor(sum / 65536) end
+    return 65535 - sum
+end
+
+local function transported(content, is_v6)
+    local version = is_v6 and 6 or 4
+    local protocol, upper = string.char(content(0, 1):uint()), content:len() > 1 and content(1):raw() or ""
+    local ends = address(sources[version]):raw() .. address(destinations[version]):raw()
+    local header
+    if is_v6 then
+        header = "\96\0\0\0" .. two(#upper) .. protocol .. "\64" .. ends
+    else
+        local first = "\69\0" .. two(20 + #upper) .. "\0\0\64\0\64" .. protocol
+        header = first .. two(header_checksum(first .. "\0\0" .. ends)) .. ends
+    end
+    return ByteArray.new(header .. upper, true):tvb("clew inner packet")
+end
+
 -- What is known about the packet: verdict and reason.
 
 -- Section 7, in the words of `clew verify`.
@@ -495,6 +832,12 @@ local explanations = {
     ["too-big"] = "too big for a trailer",
     ["no-trailer"] = "the packet is not signed",
     ["unknown-version"] = "unknown trailer version",
+    ["unknown-carrier"] = "unknown type of datagram",
+    ["bad-carrier"] = "the datagram holds no packet that could be signed",
+    ["bad-carrier-length"] = "datagram has the wrong length",
+    ["bad-fragment"] = "fragment of another or a malformed datagram",
+    ["missing-fragment"] = "other fragments of the packet are not in the capture",
+    ["cookie"] = "message between daemons without a packet",
     ["bad-trailer-length"] = "trailer has the wrong length",
     ["unknown-mode"] = "unknown mode",
     ["reserved-bits"] = "invalid trailer flags",
@@ -526,7 +869,7 @@ end
 
 -- The layout decides before any comment does: to see it, nobody has to be believed.
 local function judge(wrong)
-    if wrong == "too-big" then return { verdict = "unsigned", reason = wrong } end
+    if wrong == "too-big" or wrong == "cookie" then return { verdict = "unsigned", reason = wrong } end
     if wrong then return { verdict = "invalid", reason = wrong, malformed = true } end
     return annotation()
 end
@@ -556,10 +899,122 @@ local function show_judgement(tree, judgement)
     end
 end
 
--- What the packet itself says; nothing unless it ends in the magic.
-local function inspect(tvb)
+-- C1: datagrams. Wireshark hands over their UDP payload; the frame's outer header is judged at its end.
+
+-- The frame, and what was read in it.
+local current = {}
+-- The frame of which an inner packet is being shown: a carrier's datagram in it is only a payload.
+local inside
+
+local function show_inner(content, pinfo, root)
+    inside = pinfo.number
+    -- A malformed inner packet is reported by its own dissector.
+    pcall(function() Dissector.get("ip"):call(content, pinfo, root) end)
+    inside = nil
+end
+
+local function show_packet(tvb, c, pinfo, root, tree, is_v6)
+    if c.head then show_signed(tree, tvb, c) end
+    if c.wrong then return end
+    current.words = carriers[c.type] .. " " .. brief(tvb, c)
+    local content = tvb(c.head + 26, c.length):tvb()
+    if c.type == 2 then content = transported(content, is_v6) end
+    show_inner(content, pinfo, root)
+end
+
+-- The packet of fragments, in the frame that made it whole.
+local function show_whole(datagram, pinfo, root, is_v6)
+    local tvb = ByteArray.new(datagram, true):tvb("clew fragments")
+    local c = {}
+    c.wrong = read_shim(tvb, c)
+    local is_packet = tvb:len() > 4 and tvb(0, 4):uint() == CARRIER_MAGIC and (c.type == 1 or c.type == 2)
+    if not is_packet or c.has_cookie then return "bad-fragment" end
+    c.wrong = c.wrong or read_packet(tvb, c, is_v6)
+    local tree = root:add(clew, tvb())
+    show_shim(tree, tvb, c)
+    show_packet(tvb, c, pinfo, root, tree, is_v6)
+    return c.wrong
+end
+
+local function show_part(tvb, c, pinfo, root, tree, is_v6)
+    show_fragment(tree, tvb, c)
+    current.words = "fragment " .. c.index + 1 .. "/" .. c.count .. ", "
+    local result = results[pinfo.number]
+    if not result then
+        result = collect(tvb, c, pinfo)
+        results[pinfo.number] = result
+    end
+    if result.wrong then return result.wrong end
+    if result.packet.number then tree:add(f.packet_in, result.packet.number):set_generated() end
+    if result.is_left_out then tree:append_text(" (too many packets in fragments to show this one)") end
+    if result.datagram then result.packet.wrong = show_whole(result.datagram, pinfo, root, is_v6) end
+    return result.packet.wrong
+end
+
+local function read_carrier(tvb, c, is_v6)
+    local wrong = read_shim(tvb, c)
+    if wrong then return wrong end
+    if c.type == 3 then return read_fragment(tvb, c) end
+    if c.type == 4 then return tvb:len() == 38 and "cookie" or "bad-carrier-length" end
+    return read_packet(tvb, c, is_v6)
+end
+
+local function show_carrier(tvb, pinfo, root)
+    local c, is_v6 = {}, tostring(pinfo.net_src):find(":") ~= nil
+    c.wrong = read_carrier(tvb, c, is_v6)
+    current = { number = pinfo.number, words = (carriers[c.type] or "carrier") .. ", " }
+    local tree = root:add(clew, tvb())
+    tree:append_text(": " .. (carriers[c.type] or "datagram"))
+    show_shim(tree, tvb, c)
+    if c.type == 4 and c.wrong == "cookie" then
+        tree:add(f.echo, tvb(6, 16))
+        tree:add(f.cookie, tvb(22, 16))
+    elseif c.type == 3 and not c.wrong then
+        c.wrong = show_part(tvb, c, pinfo, root, tree, is_v6)
+    else
+        show_packet(tvb, c, pinfo, root, tree, is_v6)
+    end
+    current.wrong = c.wrong
+end
+
+local function is_carrier(tvb)
+    return tvb:len() >= 4 and tvb(0, 4):uint() == CARRIER_MAGIC
+end
+
+local function heuristic(tvb, pinfo, root)
+    if inside == pinfo.number or not is_carrier(tvb) then return false end
+    show_carrier(tvb, pinfo, root)
+    return true
+end
+
+function clew_udp.dissector(tvb, pinfo, root)
+    return heuristic(tvb, pinfo, root) and tvb:len() or 0
+end
+
+-- What the outer header makes of the datagram.
+local function outer_wrong(tvb, datagram)
+    if not datagram.is_plain then return "bad-carrier" end
+    if u16(tvb, datagram.upper + 4) ~= datagram.to - datagram.upper then return "bad-carrier-length" end
+end
+
+-- A frame whose outermost datagram is a carrier's; its range is the UDP payload.
+local function inspect_carrier(tvb, datagram, pinfo, root)
+    local from = datagram.upper + 8
+    if datagram.protocol ~= 17 or datagram.to - from < 4 then return end
+    if tvb(from, 4):uint() ~= CARRIER_MAGIC then return end
+    -- Another dissector may have the port.
+    if current.number ~= pinfo.number then show_carrier(tvb(from, datagram.to - from):tvb(), pinfo, root) end
+    local wrong = outer_wrong(tvb, datagram) or current.wrong
+    return { wrong = wrong, words = current.words, range = tvb(from, datagram.to - from) }
+end
+
+-- What the packet itself says; nothing unless it ends in the magic, or is a carrier's.
+local function inspect(tvb, pinfo, root)
     local datagram = locate(tvb)
-    if not datagram or not has_magic(tvb, datagram.upper, datagram.to) then return end
+    if not datagram then return end
+    local carrier = inspect_carrier(tvb, datagram, pinfo, root)
+    if carrier then return carrier end
+    if not has_magic(tvb, datagram.upper, datagram.to) then return end
     local trailer, mark, wrong = read(tvb, datagram)
     local first = trailer or mark
     local from = first and (first.start or first.head or first.at) or datagram.to - 4
@@ -567,11 +1022,11 @@ local function inspect(tvb)
 end
 
 function clew.dissector(tvb, pinfo, root)
-    local found = inspect(tvb)
+    local found = inspect(tvb, pinfo, root)
     local judgement = judge(found and found.wrong)
     if not found and not judgement then return end
     local words = describe(judgement)
-    if found and not found.wrong then words = brief(tvb, found.trailer) .. words end
+    if found and not found.wrong then words = (found.words or brief(tvb, found.trailer)) .. words end
     pinfo.cols.info:append(" [clew " .. words .. "]")
     local tree = found and root:add(clew, found.range) or root:add(clew)
     tree:append_text(": " .. words)
@@ -581,3 +1036,5 @@ function clew.dissector(tvb, pinfo, root)
 end
 
 register_postdissector(clew)
+clew_udp:register_heuristic("udp", heuristic)
+DissectorTable.get("udp.port"):add(PORT, clew_udp)

@@ -1,7 +1,6 @@
 //! `tunnel-bench`: connections of TCP, TLS, quinn and s2n-quic, and in time of clew's tunnels, measured in
 //! one run. See [`system`] for what a row must provide.
 
-mod line;
 mod measure;
 mod options;
 mod place;
@@ -31,8 +30,11 @@ fn main() -> ExitCode {
 }
 
 fn start(options: &Options) -> io::Result<()> {
-    if let Command::Hold { row, server } = &options.command {
-        return programs::hold::run(row, *server);
+    match &options.command {
+        Command::Hold { row, server } => return programs::hold::run(row, *server),
+        Command::Serve { row, host, file } => return programs::apart::serve(row, *host, file),
+        Command::Fetch { row, file, bytes } => return programs::apart::fetch(row, file, *bytes),
+        _ => {}
     }
     let mut record = report::head();
     run(options, &mut record)?;
@@ -48,6 +50,6 @@ fn run(options: &Options, record: &mut Record) -> io::Result<()> {
         Command::Latency { delays } => programs::latency::run(options, record, cores, delays),
         Command::Memory { connections } => programs::memory::run(options, record, *connections),
         Command::Loss(lossy) => programs::loss::run(options, record, cores, lossy),
-        Command::Hold { .. } => Ok(()),
+        Command::Hold { .. } | Command::Serve { .. } | Command::Fetch { .. } => Ok(()),
     }
 }

@@ -1,10 +1,10 @@
 //! Short samples of every row in turn, so that load on the machine falls on all rows alike.
 
-use crate::line::{Host, Line};
 use crate::options::Options;
 use crate::place::{self, Cores, Server};
 use crate::system::{Client, Work};
 use crate::systems::{self, Shared};
+use line::{Host, Line, Threads};
 use std::io;
 use std::net::IpAddr;
 use std::thread;
@@ -66,11 +66,11 @@ pub fn on_line<T: Send>(
     work: impl FnOnce(&mut [Seat<'_>], &Line) -> io::Result<T> + Send,
 ) -> io::Result<T> {
     let on_server = || {
-        let end = Host::Server.enter()?;
+        let end = Host::Server.enter(false)?;
         Ok((end, servers(systems, Host::Server.address(), cores)?))
     };
     let on_client = |end, servers| {
-        let line = Line::start([end, Host::Client.enter()?])?;
+        let line = Line::between([end, Host::Client.enter(false)?], Threads::default())?;
         work(&mut seats(systems, servers, cores, 1)?, &line)
     };
     thread::scope(|scope| {

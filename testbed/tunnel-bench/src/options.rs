@@ -76,6 +76,25 @@ pub enum Command {
     /// How long a transfer takes on a line that loses packets (as root)
     Loss(Lossy),
 
+    /// Serves a row until it is ended, for `fetch` on another host
+    Serve {
+        row: String,
+        /// The address to listen on
+        host: std::net::IpAddr,
+        /// Gets the server's port and certificates
+        file: PathBuf,
+    },
+
+    /// Gets bytes from `serve` on a new connection, and prints the milliseconds
+    Fetch {
+        row: String,
+        /// The server's file
+        file: PathBuf,
+        /// How many
+        #[arg(long, value_name = "BYTES", default_value = "1000000")]
+        bytes: u64,
+    },
+
     /// A process of `memory`
     #[command(hide = true)]
     Hold {

@@ -4,6 +4,7 @@
 
 #[path = "../program/beginning.rs"]
 mod beginning;
+mod carriers;
 mod damage;
 mod fields;
 mod files;

@@ -12,7 +12,24 @@ const DISSECTOR: &str = concat!(
 );
 
 /// What is asked for of each packet: all that the dissector can show, and a little besides.
-pub const FIELDS: [&str; 52] = [
+pub const FIELDS: [&str; 69] = [
+    "clew.carrier.magic",
+    "clew.carrier.type",
+    "clew.carrier.has_cookie",
+    "clew.carrier.length",
+    "clew.carrier.protocol",
+    "clew.cookie",
+    "clew.cookie.echo",
+    "clew.fragment.id",
+    "clew.fragment.index",
+    "clew.fragment.count",
+    "clew.fragment.part",
+    "clew.fragment.packet_in",
+    "ip.len",
+    "ip.dst",
+    "ipv6.plen",
+    "ipv6.dst",
+    "udp.srcport",
     "clew.signature",
     "clew.code.k",
     "clew.code.share",
@@ -117,7 +134,12 @@ impl Folder {
 
     /// The fields of each frame, coloured by the rules in `config` if there are any.
     pub fn fields(&self, name: &str) -> Vec<Shown> {
+        self.fields_with(name, &[])
+    }
+
+    fn fields_with(&self, name: &str, more: &[&'static str]) -> Vec<Shown> {
         let mut arguments = vec!["--color", "-T", "fields", "-E", "occurrence=a"];
+        arguments.extend(more);
         arguments.extend(FIELDS.iter().flat_map(|field| ["-e", field]));
         let out = self.tshark(name, &arguments);
         let frames: Vec<Shown> = out.lines().map(shown).collect();
@@ -125,6 +147,11 @@ impl Folder {
             assert!(!frame.contains_key("_ws.lua.error"), "{name}: {frame:?}");
         }
         frames
+    }
+
+    /// The same after a first pass over the whole file, as Wireshark shows it.
+    pub fn fields_in_two_passes(&self, name: &str) -> Vec<Shown> {
+        self.fields_with(name, &["-2"])
     }
 
     /// The numbers of the frames that a display filter selects.

@@ -2,13 +2,13 @@
 
 use super::connect::about;
 use super::figure6;
-use crate::line::{Condition, Line};
 use crate::measure::{self, Samples, Seat};
 use crate::options::Options;
 use crate::place::Cores;
 use crate::report::{Figures, Row};
 use crate::system::Work;
 use clew_record::Record;
+use line::{Condition, Line};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ fn at(
     line.set(Condition {
         delay: milliseconds(delay)?,
         ..Condition::default()
-    });
+    })?;
     let start = Instant::now();
     measure::in_turn(seats, 0, sample);
     let once = start.elapsed();

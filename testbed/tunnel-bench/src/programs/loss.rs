@@ -2,7 +2,6 @@
 
 use super::connect::about;
 use super::latency::milliseconds;
-use crate::line::Condition;
 use crate::measure::{self, Samples};
 use crate::options::{Lossy, Options};
 use crate::place::Cores;
@@ -10,6 +9,7 @@ use crate::plot::{self, Look, Panel, Plot};
 use crate::report::{Figures, Row};
 use crate::system::Work;
 use clew_record::Record;
+use line::{Condition, Loss};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -37,9 +37,10 @@ pub fn run(options: &Options, record: &mut Record, cores: Cores, lossy: &Lossy) 
                 let seed = seeds.entry(seat.system.name().to_owned()).or_insert(*seed);
                 line.set(Condition {
                     delay: one_way,
-                    loss: loss / 100.0,
+                    loss: Loss::bernoulli(loss / 100.0),
                     seed: *seed,
-                });
+                    ..Condition::default()
+                })?;
                 *seed += 1;
                 let fetched = seat.client.fetch(bytes)?;
                 Ok(vec![fetched.whole.as_secs_f64() * 1e3])

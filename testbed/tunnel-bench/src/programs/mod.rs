@@ -1,5 +1,6 @@
 //! The programs: one for each kind of figure.
 
+pub mod apart;
 pub mod bulk;
 pub mod connect;
 pub mod figure6;

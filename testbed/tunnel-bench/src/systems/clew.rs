@@ -1,6 +1,5 @@
 //! clew's tunnels: MinimaLT, version 0. A new tunnel each time, its request in the first packet.
 
-use std::time::Duration;
 use super::PIECE;
 use super::identity::NAME;
 use super::on_tokio::{Conversation, Dialer, Peer};
@@ -23,6 +22,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Longest packet: what an Ethernet has room for, as the other rows find out by probing.

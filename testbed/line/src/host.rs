@@ -1,24 +1,20 @@
-//! A line between two hosts of this machine: two network namespaces, each with a TUN device, and a thread
-//! between them that delays packets and loses some.
+//! Two hosts of a line without names: each is the network namespace of a thread.
 //!
-//! A network namespace belongs to a thread. It ends with the process, and there is nothing to clean up.
+//! Such a namespace ends with the process, and there is nothing to clean up.
 
-mod forwarder;
-mod tun;
-
-pub use forwarder::{Condition, Line};
-
+use crate::device::Device;
 use nix::sched::{CloneFlags, unshare};
 use std::fs;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
 use std::process::Command;
 
 /// The two hosts of a line.
 #[derive(Clone, Copy)]
 pub enum Host {
+    /// Who listens.
     Server,
+    /// Who begins.
     Client,
 }
 
@@ -40,17 +36,18 @@ impl Host {
         }
     }
 
-    /// Makes this thread, and all that it starts, run on that host. The result is the host's end of the line.
-    pub fn enter(self) -> io::Result<OwnedFd> {
+    /// Makes this thread, and all that it starts, run on that host. Returns the host's end of the line.
+    pub fn enter(self, offload: bool) -> io::Result<Device> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|error| {
             let hint = "needs a network namespace of its own: run it as root";
             io::Error::other(format!("{error}\nhint: it {hint}"))
         })?;
-        let device = tun::open("line")?;
+        // What IPv6 has to say on a new device would be lost or not lost in place of other packets.
+        let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+        let device = Device::open("line", offload)?;
         let (own, other) = (self.address(), self.other().address());
         ip(&format!("address add {own} peer {other} dev line"))?;
-        // Only what the line loses is lost.
-        ip("link set line up txqueuelen 20000")?;
+        ip("link set line up")?;
         ip("link set lo up")?;
         // Thousands of short connections: ports must come back at once. Where it fails, ports may run out.
         let _ = fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "1");
@@ -60,13 +57,15 @@ impl Host {
     }
 }
 
-fn ip(arguments: &str) -> io::Result<()> {
-    let status = Command::new("ip").args(arguments.split(' ')).status();
-    let status = status.map_err(|error| {
+/// Runs `ip` of iproute2 with arguments between single spaces.
+pub fn ip(arguments: &str) -> io::Result<()> {
+    let output = Command::new("ip").args(arguments.split(' ')).output();
+    let output = output.map_err(|error| {
         io::Error::new(error.kind(), format!("ip: {error}\nhint: install iproute2"))
     })?;
-    if status.success() {
+    if output.status.success() {
         return Ok(());
     }
-    Err(io::Error::other(format!("ip {arguments}: {status}")))
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("ip {arguments}: {}", said.trim())))
 }

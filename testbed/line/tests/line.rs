@@ -1,0 +1,15 @@
+//! The line on a real kernel. It needs root.
+
+use line::{Threads, selftest};
+
+#[test]
+fn packets_meet_what_was_asked_for() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("SKIPPED: it needs root");
+        return;
+    }
+    let findings = selftest(Threads::default()).unwrap();
+    let wrong: Vec<_> = findings.iter().filter(|finding| !finding.holds).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(findings.len() >= 9);
+}

@@ -1,0 +1,81 @@
+//! `live-bench`: what live carriers of IP packets do, measured in network namespaces.
+//!
+//! A scenario builds a [`topology`], starts a [system](systems) in it, and runs programs of other people.
+
+mod attack;
+mod bed;
+mod measure;
+mod options;
+mod process;
+mod report;
+mod scenarios;
+mod systems;
+mod topology;
+
+use clap::Parser;
+use options::{Command, Options, Streams};
+use scenarios::{flood, latency, observe, throughput, works};
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What scenarios run.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("ip", "iproute2"),
+    ("ss", "iproute2"),
+    ("iperf3", "iperf3"),
+    ("ping", "iputils-ping"),
+    ("setpriv", "util-linux"),
+    ("iptables", "iptables"),
+];
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("live-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns `false` if something that was to work did not.
+fn run(options: &Options) -> io::Result<bool> {
+    if let Command::Attack(attack) = &options.command {
+        println!("{}", attack.run()?);
+        return Ok(true);
+    }
+    process::need(&PROGRAMS)?;
+    let (common, mut record) = (&options.common, report::head());
+    let record_of = &mut record;
+    let holds = match &options.command {
+        Command::Clean => return bed::Bed::open().map(|_| true),
+        Command::Attack(_) => Ok(true),
+        Command::Throughput(streams) => throughput::run(common, streams, record_of).map(|()| true),
+        Command::Small { time } => throughput::run(common, &small(*time), record_of).map(|()| true),
+        Command::Latency(pings) => latency::run(common, pings, record_of).map(|()| true),
+        Command::Flood(flood) => flood::run(common, flood, record_of).map(|()| true),
+        Command::Works {
+            shapes,
+            tunnel_bench,
+        } => works::run(common, shapes, tunnel_bench.as_deref(), record_of),
+        Command::Observe(observe) => observe::run(common, observe, record_of),
+    }?;
+    record.print(common.json)?;
+    Ok(holds)
+}
+
+fn small(time: Duration) -> Streams {
+    Streams {
+        rtt: vec![Duration::ZERO],
+        rate: None,
+        loss: vec![0.0],
+        burst: 1.0,
+        congestion: String::new(),
+        parallel: 1,
+        datagrams: Some(64),
+        time,
+        warm_up: Duration::ZERO,
+    }
+}

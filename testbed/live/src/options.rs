@@ -1,0 +1,188 @@
+//! The command line.
+
+use crate::attack::Attack;
+use clap::{Args, Parser, Subcommand};
+use line::{Threads, units};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measures systems that carry IP packets between two sites, in network namespaces of this machine.
+#[derive(Parser)]
+#[command(
+    name = "live-bench",
+    version,
+    after_help = "Example: sudo live-bench throughput --rtt 1,20 --rate 300M --json\n\
+                  README.md says what each scenario builds and what its figures mean."
+)]
+pub struct Options {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// What all scenarios have.
+#[derive(Args)]
+pub struct Common {
+    /// Only these systems [default: all that this machine has]
+    #[arg(long, global = true, value_name = "NAME,...", value_delimiter = ',')]
+    pub systems: Vec<String>,
+    /// How often to run each system; they take turns
+    #[arg(long, global = true, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Print JSON Lines, the format of tools/bench/recorded
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Run the line with SCHED_FIFO
+    #[arg(long, global = true)]
+    pub realtime: bool,
+}
+
+impl Common {
+    /// How the line's threads run.
+    pub fn threads(&self) -> Threads {
+        Threads {
+            realtime: self.realtime,
+            ..Threads::default()
+        }
+    }
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Streams by round trip and loss
+    Throughput(Streams),
+    /// Datagrams of 64 bytes, as many as fit
+    Small {
+        /// How long each case takes
+        #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
+        time: Duration,
+    },
+    /// Round trips of single packets at low load
+    Latency(Pings),
+    /// Honest streams beside an attacker
+    Flood(Flood),
+    /// Whether programs work: ping, iperf3, curl, ssh, DNS, QUIC; exit status 1 if one does not
+    Works {
+        /// What lies between the carriers [default: all]
+        #[arg(long, value_name = "SHAPE,...", value_delimiter = ',')]
+        shapes: Vec<crate::topology::Shape>,
+        /// tunnel-bench, for QUIC [default: none]
+        #[arg(long, value_name = "PATH")]
+        tunnel_bench: Option<PathBuf>,
+    },
+    /// An observer's copy of all packets; exit status 1 if it lacks some
+    Observe(Observe),
+    /// Removes what a killed run left behind
+    Clean,
+    /// Sends datagrams with any source address, in this namespace
+    Attack(Attack),
+}
+
+/// The streams of `throughput`.
+#[derive(Args)]
+pub struct Streams {
+    /// Round trips of the line
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = units::time, default_value = "1ms,20ms,80ms,160ms")]
+    pub rtt: Vec<Duration>,
+    /// Bits a second of the line, as in 300M [default: no limit]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    pub rate: Option<u64>,
+    /// Per cent of the packets lost each way, as in 0,0.1,1,5
+    #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = units::percent, default_value = "0")]
+    pub loss: Vec<f64>,
+    /// The mean number of packets lost in a row
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub burst: f64,
+    /// Congestion control of the streams
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub congestion: String,
+    /// Streams at once
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub parallel: u32,
+    /// UDP datagrams of that length in place of TCP
+    #[arg(long, value_name = "BYTES")]
+    pub datagrams: Option<usize>,
+    /// How long each case takes
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
+    pub time: Duration,
+    /// How long each case runs before it is measured
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
+    pub warm_up: Duration,
+}
+
+/// The echoes of `latency`.
+#[derive(Args)]
+pub struct Pings {
+    /// How many
+    #[arg(long, value_name = "N", default_value = "400")]
+    pub count: u32,
+    /// The time between two
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "10ms")]
+    pub pause: Duration,
+    /// What the line adds each way
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "0s")]
+    pub delay: Duration,
+}
+
+/// What `flood` sends.
+#[derive(Args)]
+pub struct Flood {
+    /// Honest bits a second
+    #[arg(long, value_name = "BITS", value_parser = bits, default_value = "5M")]
+    pub honest: u64,
+    /// How many forged packets for each honest one
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "10"
+    )]
+    pub times: Vec<u32>,
+    /// What is forged
+    #[arg(
+        long,
+        value_name = "KIND,...",
+        value_delimiter = ',',
+        default_value = "random,replay,altered,fragments"
+    )]
+    pub kinds: Vec<crate::attack::Kind>,
+    /// Whose address the attacker sends from
+    #[arg(long, value_enum, default_value = "peer")]
+    pub source: FloodSource,
+    /// Round trip of the line
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "20ms")]
+    pub rtt: Duration,
+    /// How long each case takes
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
+    pub time: Duration,
+}
+
+/// The source addresses of a flood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FloodSource {
+    /// The honest peer's
+    Peer,
+    /// The attacker's own
+    Own,
+    /// A random one for each packet
+    Random,
+}
+
+/// What `observe` does.
+#[derive(Args)]
+pub struct Observe {
+    /// Keep the observer's capture
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Run a program of the observer's beside (its device is tap0), as in "clew verify -i tap0"
+    #[arg(long, value_name = "COMMAND")]
+    pub program: Option<String>,
+    /// How long traffic flows
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "3s")]
+    pub time: Duration,
+}
+
+fn bits(text: &str) -> Result<u64, String> {
+    units::amount(text, 1000)
+}

@@ -1,0 +1,181 @@
+//! Honest streams while an attacker sends many times as many packets.
+
+use super::{Scene, in_turn};
+use crate::attack::Kind;
+use crate::measure::{Load, Throughput, iperf};
+use crate::options::{Common, Flood, FloodSource};
+use crate::process::Process;
+use crate::report::Samples;
+use crate::topology::{ATTACKER, Beside, FAR_OUTER, NEAR_OUTER, Shape};
+use clap::ValueEnum;
+use clew_record::Record;
+use line::Condition;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Where nobody listens, for a system without datagrams.
+const CLOSED_PORT: u16 = 4909;
+
+/// The attacker hears templates before it sends; then it outlasts the stream.
+const LEAD: Duration = Duration::from_secs(2);
+
+/// Runs the scenario.
+pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()> {
+    let beside = Beside {
+        attacker: true,
+        ..Beside::default()
+    };
+    let samples = in_turn(common, Shape::Pair, beside, |scene, samples| {
+        let calm = calm(scene, flood, samples)?;
+        for kind in &flood.kinds {
+            // Nothing is to be heard of a system without datagrams, so only random ones can be sent.
+            if scene.system.port().is_none() && *kind != Kind::Random {
+                continue;
+            }
+            for times in &flood.times {
+                attacked(scene, flood, *kind, *times, calm, samples)?;
+            }
+        }
+        Ok(())
+    })?;
+    let columns = [
+        "Mbit/s",
+        "of calm",
+        "sent again",
+        "forged/s",
+        "asked/s",
+        "CPU near",
+        "CPU far",
+    ];
+    let title = format!(
+        "An honest TCP stream (cubic) of at most {} Mbit/s beside forged packets from {:?} addresses, round trip {:?}",
+        flood.honest as f64 / 1e6,
+        flood.source,
+        flood.rtt
+    );
+    samples.add_to(record, "flood", &title, &columns);
+    record
+        .notes
+        .push("of calm: the share of the same stream without an attacker".into());
+    record
+        .notes
+        .push("forged/s: what the far host got, asked/s: the multiple of honest packets".into());
+    record
+        .notes
+        .push("The attacker runs on the same cores as everybody.".into());
+    Ok(())
+}
+
+/// An honest stream alone: its bits, and its packets a second.
+#[derive(Clone, Copy)]
+struct Calm {
+    bits: f64,
+    packets: f64,
+}
+
+fn calm(scene: &Scene<'_>, flood: &Flood, samples: &mut Samples) -> io::Result<Calm> {
+    let condition = Condition {
+        delay: flood.rtt / 2,
+        ..Condition::default()
+    };
+    scene.topology.set(condition)?;
+    let (found, cpu) = scene.with_cpu(|| stream(scene, flood))?;
+    let packets = scene.topology.report()?[0].delivered as f64 / flood.time.as_secs_f64();
+    let name = format!("{} calm", scene.system.name());
+    let bits = found.bits / 1e6;
+    samples.add(
+        &name,
+        vec![bits, 1.0, found.retransmits, 0.0, 0.0, cpu[0], cpu[1]],
+    );
+    Ok(Calm { bits, packets })
+}
+
+fn attacked(
+    scene: &Scene<'_>,
+    flood: &Flood,
+    kind: Kind,
+    times: u32,
+    calm: Calm,
+    samples: &mut Samples,
+) -> io::Result<()> {
+    let condition = Condition {
+        delay: flood.rtt / 2,
+        ..Condition::default()
+    };
+    scene.topology.set(condition)?;
+    let asked = (calm.packets * f64::from(times)).ceil();
+    let start = Instant::now();
+    let attacker = attacker(scene, flood, kind, asked as u64)?;
+    let (found, cpu) = scene.with_cpu(|| stream(scene, flood))?;
+    let forged = scene.topology.report()?;
+    let forged = forged.last().map_or(0, |report| report.delivered);
+    let time = start.elapsed();
+    if forged == 0 {
+        return Err(io::Error::other("the attacker sent nothing"));
+    }
+    drop(attacker);
+    let name = format!("{} {kind:?} x{times}", scene.system.name());
+    let bits = found.bits / 1e6;
+    let forged = forged as f64 / time.as_secs_f64();
+    let share = bits / calm.bits;
+    samples.add(
+        &name,
+        vec![
+            bits,
+            share,
+            found.retransmits,
+            forged,
+            asked,
+            cpu[0],
+            cpu[1],
+        ],
+    );
+    Ok(())
+}
+
+fn stream(scene: &Scene<'_>, flood: &Flood) -> io::Result<Throughput> {
+    let load = Load {
+        time: flood.time,
+        warm_up: Duration::ZERO,
+        congestion: "cubic".into(),
+        parallel: 1,
+        rate: flood.honest,
+        datagrams: None,
+    };
+    iperf(scene.hosts(), &scene.running.server.v4, &load)
+}
+
+/// This program again, in the attacker's namespace.
+fn attacker(scene: &Scene<'_>, flood: &Flood, kind: Kind, rate: u64) -> io::Result<Process> {
+    let program = std::env::current_exe()?;
+    let port = scene.system.port().unwrap_or(CLOSED_PORT);
+    let (from, spoof) = match flood.source {
+        FloodSource::Peer => (NEAR_OUTER[0], "0"),
+        FloodSource::Own => (ATTACKER, "0"),
+        FloodSource::Random => (ATTACKER, "16"),
+    };
+    let kind = kind.to_possible_value();
+    let kind = kind.ok_or_else(|| io::Error::other("a kind without a name"))?;
+    let (to, from) = (format!("{}:{port}", FAR_OUTER[0]), format!("{from}:{port}"));
+    let time = format!("{}s", (flood.time + 2 * LEAD).as_secs_f64());
+    let (program, rate) = (program.to_string_lossy(), rate.max(1).to_string());
+    let command = [
+        &*program,
+        "attack",
+        "--to",
+        &to,
+        "--from",
+        &from,
+        "--spoof",
+        spoof,
+        "--kind",
+        kind.get_name(),
+        "--rate",
+        &rate,
+        "--time",
+        &time,
+        "--hear",
+        "64",
+    ];
+    Process::start(scene.topology.attacker()?, "attacker", &command)
+}

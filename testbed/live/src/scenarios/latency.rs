@@ -1,0 +1,52 @@
+//! How long single packets take at low load.
+
+use super::in_turn;
+use crate::measure::{percentile, ping};
+use crate::options::{Common, Pings};
+use crate::topology::{Beside, Shape};
+use clew_record::Record;
+use line::Condition;
+use std::io;
+
+/// Runs the scenario.
+pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()> {
+    let samples = in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
+        scene.topology.set(Condition {
+            delay: pings.delay,
+            ..Condition::default()
+        })?;
+        let client = scene.topology.client();
+        let times = ping(
+            client.namespace,
+            &scene.running.server.v4,
+            pings.count,
+            pings.pause,
+        )?;
+        if times.is_empty() {
+            return Err(io::Error::other("no echo came back"));
+        }
+        let missing = f64::from(pings.count) - times.len() as f64;
+        let at = |percent| percentile(&times, percent).unwrap_or(f64::NAN);
+        let late = scene.topology.report()?;
+        let late = late
+            .iter()
+            .map(|report| report.lateness_us.p99)
+            .fold(0.0, f64::max);
+        let figures = vec![at(50.0), at(90.0), at(99.0), at(100.0), missing, late];
+        samples.add(scene.system.name(), figures);
+        Ok(())
+    })?;
+    let columns = ["p50", "p90", "p99", "max", "missing", "late p99"];
+    let title = format!(
+        "Round trips of {} pings, one each {:?}, in ms; the line adds {:?} each way",
+        pings.count, pings.pause, pings.delay
+    );
+    samples.add_to(record, "latency", &title, &columns);
+    record
+        .notes
+        .push("one way a system adds half of the difference to `none`".into());
+    record
+        .notes
+        .push("late p99: of the line itself, in microseconds".into());
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! How fast streams are, by round trip and loss.
+
+use super::{Scene, in_turn};
+use crate::measure::{Load, iperf};
+use crate::options::{Common, Streams};
+use crate::topology::{Beside, Shape};
+use clew_record::Record;
+use line::{Condition, Loss};
+use std::io;
+use std::time::Duration;
+
+const COLUMNS: [&str; 9] = [
+    "Mbit/s",
+    "packets/s",
+    "sent again",
+    "CPU near",
+    "CPU far",
+    "lost",
+    "queue full",
+    "accidents",
+    "late p99",
+];
+
+/// Runs the scenario.
+pub fn run(common: &Common, streams: &Streams, record: &mut Record) -> io::Result<()> {
+    let samples = in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
+        let cases = streams
+            .loss
+            .iter()
+            .flat_map(|loss| streams.rtt.iter().map(move |rtt| (loss, rtt)));
+        for (loss, rtt) in cases {
+            let figures = case(scene, streams, *rtt, *loss)?;
+            let name = format!(
+                "{} {} ms {} %",
+                scene.system.name(),
+                milliseconds(*rtt),
+                loss * 100.0
+            );
+            samples.add(&name, figures);
+        }
+        Ok(())
+    })?;
+    let shaped = match streams.rate {
+        Some(rate) => format!(
+            "{} Mbit/s, queue of the product of rate and round trip",
+            rate as f64 / 1e6
+        ),
+        None => "as fast as the machine".into(),
+    };
+    let what = match streams.datagrams {
+        Some(length) => format!("UDP datagrams of {length} bytes"),
+        None => format!("TCP with {}", streams.congestion),
+    };
+    samples.add_to(
+        record,
+        "throughput",
+        &format!(
+            "{what}, {} at once; line: {shaped}. By round trip and loss each way",
+            streams.parallel
+        ),
+        &COLUMNS,
+    );
+    record.notes.push(
+        "CPU: per cent of a core of the system's processes, without the kernel's routing".into(),
+    );
+    record.notes.push(
+        "lost, queue full, accidents: packets that the line dropped both ways, the last by its own fault".into(),
+    );
+    record
+        .notes
+        .push("late p99: how late the line was with 99 of 100 packets, in microseconds".into());
+    Ok(())
+}
+
+fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::Result<Vec<f64>> {
+    scene.topology.set(Condition {
+        delay: rtt / 2,
+        rate: streams.rate,
+        loss: Loss {
+            share: loss,
+            burst: streams.burst,
+        },
+        ..Condition::default()
+    })?;
+    let load = Load {
+        time: streams.time,
+        warm_up: streams.warm_up,
+        congestion: streams.congestion.clone(),
+        parallel: streams.parallel,
+        rate: 0,
+        datagrams: streams.datagrams,
+    };
+    let (found, cpu) = scene.with_cpu(|| iperf(scene.hosts(), &scene.running.server.v4, &load))?;
+    let reports = scene.topology.report()?;
+    let sum = |count: fn(&line::Report) -> u64| reports.iter().map(count).sum::<u64>() as f64;
+    let late = reports
+        .iter()
+        .map(|report| report.lateness_us.p99)
+        .fold(0.0, f64::max);
+    Ok(vec![
+        found.bits / 1e6,
+        found.datagrams,
+        found.retransmits,
+        cpu[0],
+        cpu[1],
+        sum(|report| report.dropped.lost),
+        sum(|report| report.dropped.queue_full),
+        sum(|report| report.dropped.by_accident()),
+        late,
+    ])
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

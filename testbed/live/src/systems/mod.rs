@@ -1,0 +1,100 @@
+//! What carries the packets: the systems under test, a file each.
+//!
+//! A system gets a [`Topology`] without any route between the inner addresses. It starts what it needs in
+//! the namespaces of both carriers, and returns when packets pass. What it started ends with what it returns.
+
+mod none;
+mod wireguard_go;
+
+use crate::bed::Bed;
+use crate::process::Process;
+use crate::topology::Topology;
+use std::io;
+use std::time::Duration;
+
+/// A system under test: a row of a table.
+pub trait System {
+    /// By which the row is found; without spaces.
+    fn name(&self) -> &'static str;
+
+    /// What a reader must know of it, in a line.
+    fn about(&self) -> &'static str;
+
+    /// The UDP port of the far carrier that an attacker aims at. `None` if it has no datagrams of its own.
+    fn port(&self) -> Option<u16>;
+
+    /// Says what is missing on this machine, with a hint.
+    fn available(&self) -> io::Result<()>;
+
+    /// Carries packets until the result is dropped.
+    fn start(&self, bed: &Bed, topology: &Topology) -> io::Result<Running>;
+}
+
+/// A system that carries packets.
+pub struct Running {
+    /// Its processes beside the near host.
+    pub near: Vec<Process>,
+    /// Those beside the far host.
+    pub far: Vec<Process>,
+    /// The near host's addresses (IPv4, IPv6) as the far host knows them. No IPv6: packets of IPv6 do not pass.
+    pub client: Addresses,
+    /// The far host's.
+    pub server: Addresses,
+    /// Whether the far host can begin a connection.
+    pub both_ways: bool,
+}
+
+/// Where a host is reached.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// Its IPv4 address.
+    pub v4: String,
+    /// Its IPv6 address, if packets of IPv6 pass.
+    pub v6: Option<String>,
+}
+
+impl Running {
+    /// The CPU time of the processes at both sides so far.
+    pub fn cpu(&self) -> io::Result<[Duration; 2]> {
+        let sum = |side: &[Process]| side.iter().map(Process::cpu).sum::<io::Result<_>>();
+        Ok([sum(&self.near)?, sum(&self.far)?])
+    }
+
+    /// The name of a process that ended, though nobody ended it.
+    pub fn crashed(&mut self) -> Option<String> {
+        let mut all = self.near.iter_mut().chain(&mut self.far);
+        all.find_map(|process| (!process.runs()).then(|| process.name.clone()))
+    }
+}
+
+/// All systems, the baseline first.
+pub fn all() -> Vec<Box<dyn System>> {
+    vec![Box::new(none::Routes), Box::new(wireguard_go::WireguardGo)]
+}
+
+/// Those that are named, or all that this machine has.
+pub fn chosen(names: &[String]) -> io::Result<Vec<Box<dyn System>>> {
+    let mut systems = all();
+    if names.is_empty() {
+        systems.retain(|system| match system.available() {
+            Ok(()) => true,
+            Err(error) => {
+                eprintln!("live-bench: without {}: {error}", system.name());
+                false
+            }
+        });
+        return Ok(systems);
+    }
+    let known: Vec<_> = systems.iter().map(|system| system.name()).collect();
+    let known = known.join(", ");
+    if let Some(name) = names
+        .iter()
+        .find(|name| !known.split(", ").any(|known| known == *name))
+    {
+        let text = format!("--systems: no system {name}\nhint: there are {known}");
+        return Err(io::Error::other(text));
+    }
+    systems.retain(|system| names.iter().any(|name| name == system.name()));
+    systems.iter().try_for_each(|system| system.available())?;
+    Ok(systems)
+}
