@@ -1,13 +1,15 @@
 //! What running commands count, and the endpoint that shows it.
 //!
-//! [`relay`] and [`tunnel`] have the counters of `clew flow relay` and of servers of tunnels, [`http`] the
-//! endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz` for supervisors.
+//! [`relay`], [`tunnel`] and [`observer`] have the counters of `clew flow relay`, of servers of tunnels and of
+//! `clew verify -i`, [`http`] the endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz` for supervisors.
 
 pub mod http;
+pub mod observer;
 pub mod relay;
 pub mod tunnel;
 
 pub use http::{Endpoint, Heartbeat};
+pub use observer::ObserverMetrics;
 pub use relay::RelayMetrics;
 pub use tunnel::TunnelMetrics;
 

@@ -111,7 +111,10 @@ fn a_quorum_opens_a_packet_of_live_traffic() {
         }
         // The first packet was whole after the second.
         let reasons = &summary["summary"]["reasons"];
-        assert_eq!((&reasons["ok"], &reasons["reordered"]), (&8.into(), &2.into()));
+        assert_eq!(
+            (&reasons["ok"], &reasons["reordered"]),
+            (&8.into(), &2.into())
+        );
         check_judged(&court);
         check_taken_out(&court, carrier);
         for file in ["1.share", "2.share", "3.share", "opening"] {
