@@ -84,6 +84,11 @@ impl<W: Sink> Annotated<W> {
         Ok(noted)
     }
 
+    /// Returns the sink, which has all records so far.
+    pub fn sink(&mut self) -> &mut W {
+        self.writer.sink()
+    }
+
     /// Finishes the capture and returns the sink.
     pub fn finish(self) -> io::Result<W> {
         self.writer.finish()
@@ -137,7 +142,7 @@ fn insert_options(
 }
 
 /// Code and length zero: the same in both byte orders.
-const END_OF_OPTIONS: [u8; option::HEADER_LEN] = [0; option::HEADER_LEN];
+pub(crate) const END_OF_OPTIONS: [u8; option::HEADER_LEN] = [0; option::HEADER_LEN];
 
 fn note_options(order: ByteOrder, note: &Note<'_>) -> Option<Vec<u8>> {
     let json = [&order.u32_bytes(ENTERPRISE_NUMBER), note.json.as_bytes()].concat();
@@ -151,7 +156,7 @@ fn comment(order: ByteOrder, text: &str) -> Option<Vec<u8>> {
 }
 
 /// Returns nothing for a value longer than an option can hold.
-fn encode_option(order: ByteOrder, code: u16, value: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn encode_option(order: ByteOrder, code: u16, value: &[u8]) -> Option<Vec<u8>> {
     let len = u16::try_from(value.len()).ok()?;
     let mut encoded = [order.u16_bytes(code), order.u16_bytes(len)].concat();
     encoded.extend(value);
@@ -159,7 +164,7 @@ fn encode_option(order: ByteOrder, code: u16, value: &[u8]) -> Option<Vec<u8>> {
     Some(encoded)
 }
 
-fn section_header(order: ByteOrder) -> Vec<u8> {
+pub(crate) fn section_header(order: ByteOrder) -> Vec<u8> {
     let mut raw = begin_block(order, block::SECTION);
     raw.extend(order.u32_bytes(section::MAGIC));
     raw.extend(order.u16_bytes(1));
@@ -209,11 +214,11 @@ fn enhanced_packet(header: &pcap::Header, packet: &Packet, record: &Record) -> R
 }
 
 /// Type and room for the length.
-fn begin_block(order: ByteOrder, block_type: u32) -> Vec<u8> {
+pub(crate) fn begin_block(order: ByteOrder, block_type: u32) -> Vec<u8> {
     [order.u32_bytes(block_type), [0; 4]].concat()
 }
 
-fn end_block(order: ByteOrder, mut raw: Vec<u8>) -> Vec<u8> {
+pub(crate) fn end_block(order: ByteOrder, mut raw: Vec<u8>) -> Vec<u8> {
     raw.extend([0; 4]);
     pcapng::put_total_length(order, &mut raw);
     raw

@@ -130,6 +130,11 @@ impl<W: Sink> Writer<W> {
         Ok(())
     }
 
+    /// Returns the sink, which has all records so far.
+    pub(crate) fn sink(&mut self) -> &mut W {
+        &mut self.sink
+    }
+
     /// Corrects what has to be, flushes, and returns the sink.
     pub fn finish(mut self) -> io::Result<W> {
         self.end_section()?;

@@ -36,6 +36,12 @@ impl Rules {
         }
     }
 
+    /// Returns the rules for frames of a tap: as for captures, because the kernel stamps each frame
+    /// when it arrives. Duplicates are flagged, because a tap may see a packet twice.
+    pub const fn tap() -> Self {
+        Self::capture()
+    }
+
     /// Returns the rules for live frames, from `start` on: [`Acceptance::live`], by the clock.
     pub const fn live(start: Timestamp) -> Self {
         Self {
@@ -145,14 +151,31 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         }
         self.queue.settle(&mut self.receiver);
         self.tell_missing();
-        self.pop(false)
+        self.pop(HELD_MAX)
+    }
+
+    /// Gives up what waits for frames to come, but for the last `may_wait` items, and returns all items
+    /// that no verdict is missing for then, in order. For verifiers that must answer in time.
+    pub fn give_up(&mut self, may_wait: usize) -> Vec<Judged<T>> {
+        self.pop(may_wait)
+    }
+
+    /// Returns how many items are held back.
+    pub fn held(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Forgets accepted signatures that are stale at `now`, so that memory is there for fresh ones.
+    /// For observers, which only flag duplicates; rules that refuse them do this by themselves.
+    pub fn forget_stale(&mut self, now: Timestamp) {
+        self.receiver.forget_stale(now);
     }
 
     /// Gives up what waits for frames to come, and returns all items that are left, in order.
     pub fn finish(&mut self) -> Vec<Judged<T>> {
         self.fragments.finish();
         self.tell_missing();
-        self.pop(true)
+        self.pop(0)
     }
 
     /// Returns what was concluded of all items that were returned. `reasons` and `forgotten` have
@@ -177,9 +200,9 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         self.receiver.keys_mut()
     }
 
-    fn pop(&mut self, is_end: bool) -> Vec<Judged<T>> {
+    fn pop(&mut self, may_wait: usize) -> Vec<Judged<T>> {
         let mut judged = Vec::new();
-        while let Some((item, conclusion)) = self.queue.pop(&mut self.receiver, is_end) {
+        while let Some((item, conclusion)) = self.queue.pop(&mut self.receiver, may_wait) {
             if let Some(conclusion) = &conclusion {
                 self.totals.count(conclusion);
             }
@@ -200,11 +223,18 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
         let seen = items.map(|((number, item), looked)| {
             let fragment = looked.as_ref().is_some_and(Looked::is_fragment);
             match timed(item, self.rules.time, now).filter(|_| fragment) {
-                None => Seen::Looked(looked),
+                None => Seen {
+                    looked,
+                    waits: false,
+                },
                 Some((frame, time)) => {
                     let receiver = &self.receiver;
                     let taken = self.fragments.take(receiver, number, &frame, time);
-                    taken.map_or(Seen::Fragment, |whole| Seen::Looked(Some(whole)))
+                    let waits = taken.is_none();
+                    Seen {
+                        looked: taken,
+                        waits,
+                    }
                 }
             }
         });
@@ -228,14 +258,11 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
     fn conclude(&mut self, seen: Vec<Seen>, randomness: &impl Randomness) -> Vec<Stage> {
         let (mut pending, mut stages) = (Vec::new(), Vec::with_capacity(seen.len()));
         for (place, seen) in seen.into_iter().enumerate() {
-            let looked = match seen {
-                Seen::Looked(looked) => looked,
-                Seen::Fragment => {
-                    stages.push((place, Stage::Fragment));
-                    continue;
-                }
-            };
-            match looked.map(|looked| self.receiver.take(looked)) {
+            if seen.waits {
+                stages.push((place, Stage::Fragment));
+                continue;
+            }
+            match seen.looked.map(|looked| self.receiver.take(looked)) {
                 Some(Received::Done(conclusion)) => stages.push((place, Stage::Done(conclusion))),
                 Some(Received::Waiting(ticket)) => stages.push((place, Stage::Waiting(ticket))),
                 Some(Received::Pending(packet)) => pending.push((place, packet)),
@@ -254,11 +281,11 @@ impl<K: KeySource + Sync, T: AsFrame> Verifier<K, T> {
 }
 
 /// An item before its signature is checked.
-enum Seen {
+struct Seen {
     /// The frame was looked at, if there is one.
-    Looked(Option<Looked>),
-    /// The verdict comes with others.
-    Fragment,
+    looked: Option<Looked>,
+    /// The verdict comes with other fragments.
+    waits: bool,
 }
 
 /// The frame of an item with the time that counts.

@@ -156,3 +156,63 @@ fn time_that_goes_on_ends_waiting() {
     assert_eq!(later[0].1.unwrap().reason, Reason::TooFewShares);
     assert!(verifier.finish().is_empty() && keyring.defects().is_empty());
 }
+
+fn packets(bytes: &[u8]) -> Vec<Record> {
+    let records = Reader::new(bytes).unwrap().map(Result::unwrap);
+    records.filter(|record| record.packet().is_some()).collect()
+}
+
+fn reasons(judged: Vec<(Record, Option<Conclusion>)>) -> Vec<Reason> {
+    let conclusions = judged.into_iter().filter_map(|(_, conclusion)| conclusion);
+    conclusions.map(|conclusion| conclusion.reason).collect()
+}
+
+/// What a tap saw of a block is given up, and what comes of it later is judged all the same.
+#[test]
+fn an_observer_ends_waiting_when_it_wants() {
+    let coded = Policy {
+        coded: true,
+        ..Policy::default()
+    };
+    let bytes = sign(Cover::Tree(64), coded).unwrap().1;
+    let mut verifier = Verifier::new(keyring(), Rules::tap());
+    let mut given_up = 0;
+    let mut all = Vec::new();
+    for packet in packets(&bytes) {
+        all.extend(reasons(verifier.push(vec![packet], NOW, &os)));
+        if verifier.held() > 0 && given_up == 0 {
+            assert!(verifier.give_up(verifier.held()).is_empty());
+            let late = reasons(verifier.give_up(0));
+            assert_eq!((late, verifier.held()), (vec![Reason::TooFewShares], 0));
+            given_up += 1;
+        }
+    }
+    all.extend(reasons(verifier.finish()));
+    assert_eq!(given_up, 1);
+    assert_eq!(all.len() + given_up, packets(&bytes).len());
+    assert!(all.contains(&Reason::Ok), "{all:?}");
+}
+
+#[test]
+fn an_observer_remembers_what_is_fresh() {
+    let bytes = sign(Cover::Each, Policy::default()).unwrap().1;
+    let packets = || packets(&bytes);
+    let mut verifier = Verifier::new(keyring(), Rules::tap());
+    let last = packets().last().unwrap().as_frame().unwrap().1.unwrap();
+    let mut seen = |stale: Option<Timestamp>| {
+        stale.into_iter().for_each(|now| verifier.forget_stale(now));
+        let judged = verifier.push(packets(), NOW, &os);
+        let is_valid = |c: Option<Conclusion>| c.is_some_and(|c| c.verdict == Verdict::Valid);
+        assert!(judged.iter().all(|(_, c)| is_valid(*c)));
+        let reasons = reasons(judged);
+        assert!(
+            reasons.iter().all(|reason| *reason == reasons[0]),
+            "{reasons:?}"
+        );
+        reasons[0]
+    };
+    assert_eq!(seen(None), Reason::Ok);
+    assert_eq!(seen(None), Reason::Duplicate);
+    assert_eq!(seen(Some(last)), Reason::Duplicate);
+    assert_eq!(seen(Some(last.after(40_000_000_000))), Reason::Ok);
+}

@@ -24,7 +24,7 @@ pub struct Generation {
 pub struct Marks {
     /// Refilling begins below this.
     pub low: usize,
-    /// Refilling ends here; at most [`READY_MAX`].
+    /// Refilling ends here; at most [`READY_MAX`]. A pool of 0 is never filled.
     pub high: usize,
 }
 
@@ -110,7 +110,7 @@ impl Pool {
     /// Returns an empty pool of this generation.
     pub fn new(marks: Marks, generation: Generation) -> Self {
         let high = marks.high.min(READY_MAX);
-        let low = marks.low.clamp(1, high.max(1));
+        let low = marks.low.clamp(high.min(1), high);
         Self {
             marks: Marks { low, high },
             shared: Mutex::new(Shared {

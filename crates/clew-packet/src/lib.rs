@@ -64,6 +64,41 @@
 //! Blocks, a receiver's keys and a machine's: `examples/own_packets.rs` is a whole program. Windows:
 //! [`Sender::sign_in_window`]. Many packets at once: [`Receiver::look`], [`Pending::check_all`].
 //!
+//! # Other carriers
+//!
+//! Live packets also travel in UDP datagrams (`spec/carriers.md`). [`Sender::with_carrier`] writes their
+//! payloads, [`fragment::split`] cuts those that are too long, and [`datagram::write`] adds a cookie.
+//! On the other side [`datagram::parse`] reads the shim, and [`fragment::Reassembler`] puts
+//! fragments together. [`SignedPacket::of_datagram`] reads the rest, [`Receiver::look_packet`]
+//! takes the place of `look`, and [`SignedPacket::write_packet`] delivers. In captures
+//! [`read`] and [`Receiver::look`] find such datagrams by themselves.
+//!
+//! ```
+//! use clew_group::Scheme;
+//! use clew_packet::{
+//!     Carrier, Frame, GroupId, LinkType, OuterAddresses, Policy, Sender, SignedPacket,
+//! };
+//!
+//! let packet = [0x60, 0, 0, 0, 0, 4, 132, 64].into_iter().chain([1; 32]).chain(*b"data");
+//! let packet: Vec<u8> = packet.collect();
+//! let sender = Sender::new(Scheme::Xr, GroupId([7; 16]), 0, Policy::default());
+//! let sender = sender.with_carrier(Carrier::UdpTunnel);
+//! let (mut payload, mut delivered) = (Vec::new(), Vec::new());
+//!
+//! // A stand-in for the signature, as above.
+//! let body = |_message: &[u8], body: &mut [u8]| body.fill(0x5a);
+//! sender.sign_with(&Frame::whole(LinkType::RAW, &packet), None, body, &mut payload);
+//!
+//! let outer = OuterAddresses {
+//!     source: [192, 0, 2, 1].into(),
+//!     destination: [192, 0, 2, 2].into(),
+//! };
+//! let signed = SignedPacket::of_datagram(&payload, &outer)?;
+//! signed.write_packet(&mut delivered);
+//! assert_eq!(delivered, packet);
+//! # Ok::<(), clew_packet::Reason>(())
+//! ```
+//!
 //! # What holds
 //!
 //! - The crate has no IO, no clock and no source of randomness: all three are arguments.

@@ -29,6 +29,7 @@ pub mod flow;
 pub mod groups;
 mod log;
 pub mod metrics;
+pub mod observer;
 pub mod output;
 pub mod plot;
 pub mod progress;
@@ -36,10 +37,13 @@ pub mod random;
 pub mod records;
 pub mod report;
 pub mod secrets;
+pub mod tap;
 pub mod tunnel;
 
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Status};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,10 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return show_usage(&usage),
     };
-    // A daemon reads its signals itself, before any thread starts.
-    if !matches!(cli.command, cli::Command::Up(_)) {
-        let _ = ctrlc::set_handler(interrupt);
-    }
+    let _ = heed_signals(&cli);
     log::begin();
     let done = clock::check().and_then(|()| commands::run(cli, &matches));
     log::end();
@@ -85,11 +86,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The first signal asks the program to stop cleanly, the second ends it.
-fn interrupt() {
-    if INTERRUPTED.swap(true, Ordering::Relaxed) {
-        std::process::exit(130);
+/// The first signal asks the program to stop cleanly, the second ends it. SIGHUP is one of these
+/// unless the command opens its files again then. No thread is needed for this: the observer gives up
+/// the privileges of the only one. A daemon reads its signals itself.
+fn heed_signals(cli: &cli::Cli) -> std::io::Result<()> {
+    if matches!(cli.command, cli::Command::Up(_)) {
+        return Ok(());
     }
+    let is_observer =
+        matches!(&cli.command, cli::Command::Verify(verify) if verify.observe.interface.is_some());
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    for signal in &signals[..signals.len() - usize::from(is_observer)] {
+        flag::register_conditional_shutdown(*signal, 130, Arc::clone(&INTERRUPTED))?;
+        flag::register(*signal, Arc::clone(&INTERRUPTED))?;
+    }
+    Ok(())
 }
 
 fn show_usage(usage: &clap::Error) -> ExitCode {

@@ -49,6 +49,12 @@ pub fn rows(doing: &'static str) -> ProgressBar {
     )
 }
 
+/// A line about packets of an interface.
+pub fn observing() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    line(bar, "{msg} {spinner} {pos} packets, {per_sec}", "observing")
+}
+
 fn line(bar: ProgressBar, template: &str, doing: &'static str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,6 +1,7 @@
 //! What people and programs are told about packets.
 
 use crate::failure::Status;
+use crate::records::Missed;
 use clew_engine::captures::VerifyReport;
 use clew_packet::{Flow, Reason, SignOutcome, Summary, Verdict};
 use std::fmt::Display;
@@ -51,6 +52,15 @@ pub fn warn_if_none(signed: u64, packets: u64) {
 pub fn forgotten(count: u64) -> Option<String> {
     let what = "signatures were forgotten to limit memory: their duplicates are not detected";
     (count > 0).then(|| format!("{count} {what}"))
+}
+
+/// What a tap has no verdict for, and what was not written, if there is any.
+pub fn missed(missed: &Missed) -> Option<String> {
+    let counts = missed.counts();
+    let counts: Vec<String> = counts
+        .map(|(_, what, count)| format!("{count} {what}"))
+        .collect();
+    (!counts.is_empty()).then(|| counts.join(", "))
 }
 
 /// The scheme's name on the command line, with its form.

@@ -106,14 +106,14 @@ impl<T: AsFrame> Queue<T> {
         self.settled.extend(receiver.settled());
     }
 
-    /// The next item, with what was concluded if it holds a frame; none if that has to wait, which at
-    /// the end nothing does.
+    /// The next item, with what was concluded if it holds a frame; none if that has to wait, which
+    /// only the last `may_wait` items may do.
     pub fn pop(
         &mut self,
         receiver: &mut Receiver<impl KeySource>,
-        is_end: bool,
+        may_wait: usize,
     ) -> Option<Judged<T>> {
-        let give_up = is_end || self.is_full();
+        let give_up = self.is_longer(may_wait);
         let number = self.first;
         let conclusion = match self.items.front()?.1 {
             Stage::NoFrame => None,
@@ -176,8 +176,13 @@ impl<T: AsFrame> Queue<T> {
         self.settled.get(&ticket).copied()
     }
 
-    fn is_full(&self) -> bool {
-        self.items.len() > HELD_MAX || self.bytes > HELD_BYTES_MAX
+    /// How many items are held back.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn is_longer(&self, may_wait: usize) -> bool {
+        self.items.len() > may_wait.min(HELD_MAX) || self.bytes > HELD_BYTES_MAX
     }
 }
 
@@ -203,18 +208,21 @@ mod tests {
         let push = |queue: &mut Queue<_>, stage| queue.push([(arrival(), stage)].into_iter());
         push(&mut queue, Stage::NoFrame);
         push(&mut queue, Stage::Waiting(Ticket::default()));
-        assert!(matches!(queue.pop(&mut receiver, false), Some((_, None))));
+        assert!(matches!(
+            queue.pop(&mut receiver, HELD_MAX),
+            Some((_, None))
+        ));
         for _ in 1..HELD_MAX {
             push(&mut queue, Stage::NoFrame);
         }
-        assert!(queue.pop(&mut receiver, false).is_none());
+        assert!(queue.pop(&mut receiver, HELD_MAX).is_none());
         push(&mut queue, Stage::NoFrame);
-        let (_, given_up) = queue.pop(&mut receiver, false).unwrap();
+        let (_, given_up) = queue.pop(&mut receiver, HELD_MAX).unwrap();
         let given_up = given_up.unwrap();
         let expected = (Verdict::Undecided, Reason::TooFewShares);
         assert_eq!((given_up.verdict, given_up.reason), expected);
         let mut left = 0;
-        while queue.pop(&mut receiver, false).is_some() {
+        while queue.pop(&mut receiver, HELD_MAX).is_some() {
             left += 1;
         }
         assert_eq!((left, queue.bytes), (HELD_MAX, 0));
@@ -226,7 +234,22 @@ mod tests {
         let mut receiver = Receiver::new(&keyring, Acceptance::capture());
         let mut queue = Queue::new();
         queue.push([(arrival(), Stage::Waiting(Ticket::default()))].into_iter());
-        assert!(queue.pop(&mut receiver, false).is_none());
-        assert!(queue.pop(&mut receiver, true).is_some());
+        assert!(queue.pop(&mut receiver, HELD_MAX).is_none());
+        assert!(queue.pop(&mut receiver, 0).is_some());
+    }
+
+    #[test]
+    fn the_last_items_may_wait_on() {
+        let keyring = Keyring::default();
+        let mut receiver = Receiver::new(&keyring, Acceptance::capture());
+        let mut queue = Queue::new();
+        for _ in 0..5 {
+            queue.push([(arrival(), Stage::Waiting(Ticket::default()))].into_iter());
+        }
+        let mut given_up = 0;
+        while queue.pop(&mut receiver, 2).is_some() {
+            given_up += 1;
+        }
+        assert_eq!(given_up, 3);
     }
 }

@@ -192,7 +192,8 @@ impl<K: KeySource> Inbound<K> {
         self.settle(now);
     }
 
-    /// Holds a packet. Whoever came first makes room. Returns `None` if there is none.
+    /// Holds a packet. The oldest one makes room, and a known source's for no unknown one. Returns `None`
+    /// if there is no room.
     fn hold(
         &mut self,
         line: FlowKey,
@@ -202,17 +203,16 @@ impl<K: KeySource> Inbound<K> {
     ) -> Option<Token> {
         let class = self.queue.standings.class(line.0, now);
         while !self.order.has_room(delivery.bytes.len()) {
-            match self.order.oldest() {
-                Some((oldest, of)) if class == Class::Known || of.is_some() => {
-                    self.drop_held(oldest, of, Refused::HoldFull, now);
+            let Some((oldest, of)) = self.order.oldest(class) else {
+                match ticket {
+                    // It is counted as `too-few-shares`.
+                    Some(ticket) => drop(self.receiver.give_up(ticket)),
+                    None => self.metrics.refused.count(Refused::HoldFull),
                 }
-                _ => {
-                    ticket.map(|ticket| self.receiver.give_up(ticket));
-                    self.metrics.refused.count(Refused::HoldFull);
-                    self.buffers.recycle(delivery.bytes);
-                    return None;
-                }
-            }
+                self.buffers.recycle(delivery.bytes);
+                return None;
+            };
+            self.drop_held(oldest, of, Refused::HoldFull, now);
         }
         let arrived = Arrived {
             line,
@@ -225,12 +225,13 @@ impl<K: KeySource> Inbound<K> {
 
     /// Queues a signature, or lets the packet wait for that of another one of its block.
     pub(super) fn enqueue(&mut self, pending: Pending, job: Job, now: Instant) {
-        if let Some(block) = job.block {
-            if let Some(followers) = self.followers.get_mut(&(job.source, block)) {
-                return followers.push((pending, job.token));
-            }
-            self.followers.insert((job.source, block), Vec::new());
-        }
+        let leads = match job.block {
+            Some(block) => self.followers.add((job.source, block), pending, job.token),
+            None => Some(pending),
+        };
+        let Some(pending) = leads else {
+            return;
+        };
         let task = Task { pending, job };
         if let Some(refused) = self.queue.push(job.source, task, now) {
             self.give_up(refused, Refused::Busy, now);

@@ -60,4 +60,6 @@ pub struct InboundMetrics {
     pub held_bytes: usize,
     /// Signatures that wait now.
     pub waiting_signatures: usize,
+    /// Packets that wait for the signature of another one of their block now.
+    pub followers: usize,
 }

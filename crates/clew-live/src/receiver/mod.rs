@@ -8,6 +8,7 @@
 mod arrive;
 mod budget;
 mod cookie;
+mod followers;
 mod gate;
 mod metrics;
 mod options;
@@ -18,6 +19,7 @@ mod standing;
 mod verdict;
 mod work;
 
+pub use followers::FOLLOWERS_MAX;
 pub use gate::{Gate, OVERLOAD_WAIT};
 pub use metrics::{Counters, InboundMetrics, Refused};
 pub use options::{InboundOptions, InboundPolicy};
@@ -35,14 +37,14 @@ use crate::clock::{ClockState, ClockWatch};
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
-use clew_packet::{Affinity, KeySource, Pending, Receiver};
+use clew_packet::{KeySource, Receiver};
 use clew_wire::Instant;
 use cookie::CookieJar;
+use followers::Followers;
 use gate::Gatekeeper;
-use order::{Order, Token};
+use order::Order;
 use peers::Peers;
 use queue::FairQueue;
-use std::collections::HashMap;
 use std::time::Duration;
 use work::Task;
 
@@ -65,9 +67,7 @@ pub struct Inbound<K> {
     replies: Vec<Reply>,
     fragments: Reassembler<()>,
     queue: FairQueue<Task>,
-    /// Packets that wait for the signature of another one of their block, by the block: each source
-    /// for itself, so that nobody's copy of a packet holds the original up.
-    followers: HashMap<(SourcePrefix, Affinity), Vec<(Pending, Token)>>,
+    followers: Followers,
     order: Order,
     clock: ClockWatch,
     buffers: Buffers,
@@ -106,7 +106,7 @@ impl<K: KeySource> Inbound<K> {
             replies: Vec::new(),
             fragments: Reassembler::new(),
             queue: FairQueue::new(options.budget, now),
-            followers: HashMap::new(),
+            followers: Followers::default(),
             order: Order::default(),
             clock: ClockWatch::new(start),
             buffers: Buffers::default(),
@@ -225,6 +225,7 @@ impl<K: KeySource> Inbound<K> {
             held,
             held_bytes,
             waiting_signatures: self.queue.count(),
+            followers: self.followers.count(),
             ..self.metrics.clone()
         }
     }

@@ -99,13 +99,16 @@ impl Order {
 
     /// Returns whether a packet of so many bytes has room.
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.held.len() < HELD_MAX && self.bytes + bytes <= HELD_BYTES_MAX
+        // Those that leave count until somebody takes them.
+        self.held.len() + self.leaving.len() < HELD_MAX && self.bytes + bytes <= HELD_BYTES_MAX
     }
 
-    /// Returns the packet without a verdict that came first, of an unknown source if there is one.
-    pub fn oldest(&self) -> Option<(Token, Option<Ticket>)> {
+    /// Returns the packet that makes room for one of that class: of those without a verdict the one
+    /// that came first, of an unknown source if there is one.
+    pub fn oldest(&self, class: Class) -> Option<(Token, Option<Ticket>)> {
         let [known, unknown] = &self.open;
-        let token = *unknown.first().or_else(|| known.first())?;
+        let of_known = || known.first().filter(|_| class == Class::Known);
+        let token = *unknown.first().or_else(of_known)?;
         Some((token, self.held.get(&token)?.arrived.ticket))
     }
 
@@ -268,6 +271,7 @@ impl Order {
 mod tests {
     use super::*;
     use crate::packet::PeerIndex;
+    use rand_chacha::{ChaCha20Rng, rand_core::Rng, rand_core::SeedableRng};
     use std::net::{IpAddr, SocketAddr};
 
     fn at(us: u64) -> Instant {
@@ -341,6 +345,48 @@ mod tests {
         order.valid(tokens[2], at(9_500));
         assert_eq!((deliver(&mut order, 9_500).0, order.late), (vec![3], 2));
         assert_eq!(order.size(), (0, 0));
+    }
+
+    /// Whatever is decided in whatever order, each packet leaves once, and within its time.
+    #[test]
+    fn everything_leaves_once_and_in_time() {
+        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        let mut below = |end: u32| rng.next_u32() % end;
+        let mut order = Order::default();
+        let (mut open, mut valid, mut left) = (Vec::new(), 0, 0);
+        for step in 0..5_000 {
+            let us = step * 100;
+            match below(3) {
+                0 => {
+                    let source = [ONE, OTHER][below(2) as usize];
+                    let packet = packet(below(3) as u16, source, 0);
+                    open.push(order.hold(packet, at(us)));
+                }
+                1 if !open.is_empty() => {
+                    let token = open.swap_remove(below(open.len() as u32) as usize);
+                    order.valid(token, at(us));
+                    valid += 1;
+                }
+                2 if below(4) == 0 && !open.is_empty() => {
+                    order.refuse(open.swap_remove(0), at(us));
+                }
+                _ => {}
+            }
+            left += deliver(&mut order, us).0.len();
+            let late = |held: &Held| held.valid_at.is_some_and(|v| at(us) - v >= TURN_WAIT_MAX);
+            assert!(
+                !order.held.values().any(late),
+                "nobody waits longer for its turn"
+            );
+            let tokens: usize = order.lines.values().map(|line| line.tokens.len()).sum();
+            assert!(tokens <= order.held.len());
+        }
+        for token in open {
+            order.refuse(token, at(500_000));
+        }
+        left += deliver(&mut order, 500_000).0.len();
+        assert_eq!((left, order.size()), (valid, (0, 0)));
+        assert!(order.lines.is_empty() && order.turns.is_empty() && order.late > 0);
     }
 
     #[test]

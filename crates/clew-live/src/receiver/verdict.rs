@@ -5,7 +5,7 @@ use super::work::{Job, Task};
 use super::{Inbound, Refused};
 use crate::mss;
 use crate::packet::Moment;
-use clew_packet::{Checked, KeySource, Reason, Received, Ticket, Verdict};
+use clew_packet::{Checked, KeySource, Pending, Reason, Received, Ticket, Verdict};
 use clew_wire::Instant;
 
 impl<K: KeySource> Inbound<K> {
@@ -25,9 +25,7 @@ impl<K: KeySource> Inbound<K> {
             self.metrics.k.count(job.k.into());
         }
         self.decide(job.token, conclusion.verdict, now);
-        let block = job.block.map(|block| (job.source, block));
-        let followers = block.and_then(|block| self.followers.remove(&block));
-        for (pending, token) in followers.unwrap_or_default() {
+        for (pending, token) in self.followers_of(&job) {
             if !held {
                 self.count(conclusion.reason);
                 self.refuse(token, now);
@@ -53,18 +51,23 @@ impl<K: KeySource> Inbound<K> {
 
     /// A signature is not verified: too many wait, or it waited too long.
     pub(super) fn give_up(&mut self, task: Task, reason: Refused, now: Instant) {
-        let Job {
-            token,
-            source,
-            block,
-            ..
-        } = task.job;
-        let followers = block.and_then(|block| self.followers.remove(&(source, block)));
-        let tokens = followers.unwrap_or_default().into_iter();
-        for token in tokens.map(|(_, token)| token).chain([token]) {
-            self.metrics.refused.count(reason);
-            self.refuse(token, now);
+        let followers = self.followers_of(&task.job).into_iter();
+        let tokens = followers.map(|(_, token)| token).chain([task.job.token]);
+        for token in tokens {
+            self.drop_held(token, None, reason, now);
         }
+        // Their shares are spent: nobody restores that signature again.
+        let waiting: Vec<Ticket> = self.receiver.waiting_for(&task.pending).collect();
+        for ticket in waiting {
+            if let Some(token) = self.order.of_ticket(ticket) {
+                self.drop_held(token, Some(ticket), reason, now);
+            }
+        }
+    }
+
+    fn followers_of(&mut self, job: &Job) -> Vec<(Pending, Token)> {
+        let leader = job.block.map(|block| (job.source, block));
+        leader.map_or_else(Vec::new, |leader| self.followers.remove(&leader))
     }
 
     /// Decides about packets that waited for others of their blocks.

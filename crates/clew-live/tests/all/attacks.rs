@@ -6,7 +6,7 @@ use crate::common::sim::{
     MS, Online, PEER, S, Sim, US, Verifier, address, moment, path, sender_address,
 };
 use clew_live::packet::Clear;
-use clew_live::receiver::{Gate, HELD_MAX, Refused, SIGNATURES_MAX};
+use clew_live::receiver::{FOLLOWERS_MAX, Gate, HELD_MAX, Refused, SIGNATURES_MAX};
 use clew_live::sender::{Cover, Outbound, OutboundOptions};
 use clew_packet::{Reason, datagram};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -282,6 +282,32 @@ fn a_stalled_verifier_fills_no_queue() {
         + metrics.refused.of(Refused::NoCookie)
         + metrics.verdicts.of(Reason::TooFewShares);
     assert_eq!(lost, 3 * SIGNATURES_MAX as u64 + sent as u64);
+}
+
+/// One packet of a block that nobody has verified yet, again and again: all of them wait for the same
+/// signature.
+#[test]
+fn copies_that_wait_for_one_signature_are_bounded() {
+    let mut sim = Sim::new(11);
+    sim.verifier.is_stalled = true;
+    let packets = (0..3).map(|n| udp(1, n, 200)).collect();
+    let block = datagrams(&OURS, Cover::Tree(64), packets, &mut sim);
+    let copies = 2 * FOLLOWERS_MAX as u64;
+    for n in 0..copies {
+        sim.inject(n * 400 * MS / copies, block[0].clone(), attacker());
+    }
+    sim.run(400 * MS);
+    let metrics = sim.receiver.metrics();
+    assert!(metrics.followers <= FOLLOWERS_MAX && metrics.held <= HELD_MAX);
+    assert!(metrics.refused.of(Refused::Busy) + metrics.refused.of(Refused::HoldFull) > 0);
+    // The originals do not wait for the copies.
+    sim.verifiers = 2;
+    sim.verifier.is_stalled = false;
+    for payload in block {
+        sim.inject(0, payload, sender_address());
+    }
+    sim.run(3 * S);
+    assert_eq!(all_of_honest(&sim), 3);
 }
 
 /// A machine of the group in another network, or another group under the same sources.

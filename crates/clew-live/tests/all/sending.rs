@@ -641,6 +641,17 @@ fn precursors_are_taken_once_and_wiped_with_their_process() {
     // The next epoch comes into force: what the old one had is wiped.
     pool.fill_some([Some(second), None], parent, 0, &mut rng());
     assert_eq!((pool.level().ready, pool.level().discarded), (2, 5));
+    let none = Pool::new(Marks { low: 0, high: 0 }, parent);
+    for _ in 0..3 {
+        assert_eq!(
+            none.fill_some([Some(first), None], parent, 9, &mut rng()),
+            0
+        );
+    }
+    assert!(
+        !none.level().is_low,
+        "small packets do not wait for a pool that is never filled"
+    );
     // A fork, or a machine that was copied: nothing that was prepared before is used.
     for other in [
         Generation {

@@ -15,7 +15,7 @@ use super::{
 /// Most datagrams whose fragments are kept.
 pub const FRAGMENT_IDS_MAX: usize = 4096;
 
-/// Most bytes of fragments that are kept; each counts [`FRAGMENT_OVERHEAD`] more than it has.
+/// Most bytes of fragments that are kept; each counts 64 more than it has.
 pub const FRAGMENT_BYTES_MAX: usize = 8 << 20;
 
 /// What a fragment costs besides its bytes, so that short ones do not cost more than they count.

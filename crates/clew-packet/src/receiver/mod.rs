@@ -336,6 +336,12 @@ impl<K: KeySource> Receiver<K> {
         Ok(Found::Admitted(pending))
     }
 
+    /// Forgets accepted signatures whose timestamps are stale at `time`. For observers, which flag
+    /// duplicates and whose clock goes on; live this happens by itself.
+    pub fn forget_stale(&mut self, time: Timestamp) {
+        self.memory.forget_before(self.acceptance.oldest(time));
+    }
+
     /// Live, forgets what is no longer fresh. In a capture time may go back.
     fn forget(&mut self, time: Timestamp) {
         if self.acceptance.replay == Replay::Refuse && time > self.latest {

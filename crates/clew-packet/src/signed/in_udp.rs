@@ -71,6 +71,10 @@ impl<'a> InUdp<'a> {
         outer: &OuterAddresses,
         frame: Option<Frame<'a>>,
     ) -> Result<(Self, Trailer<'a>), Reason> {
+        // No UDP datagram is longer, so that the inner packet's lengths have room in its header.
+        if payload.len() > usize::from(u16::MAX) {
+            return Err(Reason::BadCarrierLength);
+        }
         let (carrier, rest) = match parse(payload)?.rest {
             Rest::Packet { carrier, bytes } => (carrier, bytes),
             Rest::Fragment(_) => return Err(Reason::MissingFragment),

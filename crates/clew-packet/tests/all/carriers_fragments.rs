@@ -32,7 +32,7 @@ fn cut(datagram: &[u8], most: usize, cookie: Option<&Cookie>) -> Vec<Vec<u8>> {
 fn fragment(payload: &[u8]) -> Fragment<'_> {
     match parse(payload).unwrap().rest {
         Rest::Fragment(fragment) => fragment,
-        rest => panic!("{rest:?}"),
+        rest => unreachable!("{rest:?}"),
     }
 }
 
@@ -281,7 +281,7 @@ fn honest_fragments_come_together_in_a_flood() {
 fn a_whole_packet_stands_in_the_last_frame() {
     let packet = ipv4(&[], UDP, &udp(&[7; 1300]));
     let datagram = signed(
-        &[packet.clone()],
+        &[&packet],
         Carrier::UdpTunnel,
         Mode::Each,
         Policy::default(),

@@ -236,6 +236,19 @@ fn the_block_comes_after_the_content_in_both_carriages() {
     }
 }
 
+#[test]
+fn no_datagram_is_longer_than_udp() {
+    for carrier in BOTH {
+        let content = match carrier {
+            Carrier::UdpTransport => [&[99][..], &[0; 65_534]].concat(),
+            _ => ipv4(&[], 99, &[0; 65_515]),
+        };
+        let payload = with_content(carrier, &content);
+        let read = SignedPacket::of_datagram(&payload, &outer(&flow(4, 1)[0]));
+        assert_eq!(read.err(), Some(Reason::BadCarrierLength));
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_refused_or_read(bytes in vec(any::<u8>(), 0..600), kind in 0u8..8, mode in 0u8..5) {

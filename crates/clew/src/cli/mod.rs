@@ -10,6 +10,7 @@ mod group;
 mod live;
 mod trustee;
 mod tunnel;
+mod verify;
 
 pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
 pub use flow::{
@@ -30,8 +31,8 @@ pub use tunnel::{
     TunnelKeygenServer, TunnelKeygenUser, TunnelName, TunnelServe, TunnelStatus,
 };
 
-use crate::clock::parse_duration;
-use crate::records::Format;
+pub use verify::{Observe, Verify};
+
 use crate::secrets::Unlock;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clew_engine::WindowSize;
@@ -77,7 +78,7 @@ pub enum Command {
     Update(Update),
     /// Sign the packets of a capture
     Sign(Sign),
-    /// Verify the packets of a capture
+    /// Verify the packets of a capture, or live of an interface
     Verify(Verify),
     /// Remove one layer of signatures and restore the original file
     Strip(Strip),
@@ -246,65 +247,6 @@ pub enum TimeName {
     Now,
 }
 
-/// `clew verify`
-#[derive(Args, Debug)]
-pub struct Verify {
-    /// Group file (repeatable)
-    #[arg(long, value_name = "GROUPFILE", required = true)]
-    pub group: Vec<PathBuf>,
-    /// Capture to verify, or - for standard input
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
-    /// Also write a pcapng with each packet's verdict as its comment. With -, the report goes to
-    /// standard error
-    #[arg(
-        short,
-        long,
-        visible_short_alias = 'w',
-        value_name = "ANNOTATED.pcapng"
-    )]
-    pub output: Option<PathBuf>,
-    /// Format of the report
-    #[arg(long, value_enum, default_value = "table")]
-    pub format: Format,
-    /// Also draw verdicts over time, for all packets and for each flow
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
-    /// Short for --format json
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// Verify only the last signature of each complete window (sign --mode window). Faster, but
-    /// packets whose own signature was not verified may not be openable
-    #[arg(long)]
-    pub whole_windows: bool,
-    /// Exit with 1 if any IP packet is unsigned
-    #[arg(long)]
-    pub strict: bool,
-    /// Largest difference between timestamps and now, as 30s, 5m or 2h [default: as
-    /// --at-capture-time]
-    #[arg(long, value_name = "D", value_parser = parse_duration, conflicts_with = "at_capture_time")]
-    pub max_age: Option<u64>,
-    /// Accept timestamps within 30 s of the capture's record [default]
-    #[arg(long)]
-    pub at_capture_time: bool,
-    /// How long to accept an epoch after the next one starts
-    #[arg(long, value_name = "D", value_parser = parse_duration, default_value = "60s")]
-    pub grace: u64,
-    /// Replace existing output files
-    #[arg(long)]
-    pub force: bool,
-}
-
-impl Verify {
-    /// Returns the format that --format or --json selects.
-    pub fn format(&self) -> Format {
-        match self.json {
-            true => Format::Json,
-            false => self.format,
-        }
-    }
-}
-
 const STRIP_HELP: &str = "\
 The restored file is the original, byte for byte, except for a snap length that was too short for
 signed packets: it stays as sign raised it. When sign writes to a pipe, it warns if it raises one.";
@@ -400,9 +342,13 @@ mod tests {
             let (Some(long), text) = (argument.get_long(), argument.get_help()) else {
                 continue;
             };
-            let letter = (long == "output").then_some('o');
+            let letter = match long {
+                "output" => Some('o'),
+                "interface" => Some('i'),
+                _ => None,
+            };
             assert_eq!(argument.get_short(), letter, "--{long}");
-            let second = letter.map(|_| vec!['w']);
+            let second = (long == "output").then(|| vec!['w']);
             assert_eq!(argument.get_visible_short_aliases(), second, "--{long}");
             if long == "group" && argument.get_num_args() == Some(1.into()) {
                 let text = text.map(ToString::to_string);

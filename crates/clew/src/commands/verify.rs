@@ -5,12 +5,13 @@ use crate::cli::Verify;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_keyring;
+use crate::observer;
 use crate::output::{Output, STANDARD_STREAM};
 use crate::plot::Plot;
 use crate::random;
-use crate::records::{Finding, Records, json, records};
+use crate::records::{Ending, Finding, Records, WRITER, json, records};
 use crate::report;
-use clew_capture::{Annotated, COMMENT_START, Note, PacketInfo, Record};
+use clew_capture::{Annotated, Note, PacketInfo, Record};
 use clew_engine::AsFrame;
 use clew_engine::captures::{self, VerifyReport};
 use clew_engine::{Keyring, Rules, TimeSource, Verifier};
@@ -19,8 +20,17 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &Verify) -> Result<Status, Failure> {
+    if let Some(interface) = &arguments.observe.interface {
+        // The kernel's time of a packet, however long it waits to be judged.
+        let time = Rules::tap().time;
+        let rules = Rules {
+            time,
+            ..rules(arguments)
+        };
+        return observer::run(arguments, interface, rules);
+    }
     let keyring = read_keyring(&arguments.group)?;
-    let mut capture = Capture::open(&arguments.input, "verifying")?;
+    let mut capture = Capture::open(arguments.source(), "verifying")?;
     let mut report = Report::new(arguments, &keyring)?;
     let each = |record, conclusion| report.take(record, conclusion);
     let verifier = Verifier::new(&keyring, rules(arguments));
@@ -54,9 +64,6 @@ fn rules(arguments: &Verify) -> Rules {
     }
 }
 
-/// What annotated captures say of their writer.
-const WRITER: &str = concat!("clew ", env!("CARGO_PKG_VERSION"), " verify");
-
 /// Everything that is written while packets come by.
 struct Report<'a> {
     capture: &'a Path,
@@ -76,17 +83,17 @@ impl<'a> Report<'a> {
             return Err(Failure::new("--output and --plot name the same file"));
         }
         let file = |path: &Option<PathBuf>| {
-            let create = |path| Output::create(path, &arguments.input, arguments.force);
+            let create = |path| Output::create(path, arguments.source(), arguments.force);
             path.as_deref().map(create).transpose()
         };
         let annotate = |output| Annotated::new(output, WRITER);
         Ok(Self {
-            capture: &arguments.input,
+            capture: arguments.source(),
             keyring,
             annotated: file(&arguments.output)?.map(annotate),
             without_note: 0,
             plot: file(&arguments.plot)?.map(|output| (Plot::default(), output)),
-            records: records(arguments, keyring),
+            records: records(arguments),
             out: BufWriter::new(told(&files)),
         })
     }
@@ -123,7 +130,7 @@ impl<'a> Report<'a> {
         if let Some((plot, _)) = &mut self.plot {
             plot.take(&finding);
         }
-        let texts = || (comment(conclusion), json::packet(&finding).to_string());
+        let texts = || (finding.comment(), json::packet(&finding).to_string());
         Ok(self.annotated.is_some().then(texts))
     }
 
@@ -143,8 +150,13 @@ impl<'a> Report<'a> {
             output.write_all(svg.as_bytes()).map_err(Failure::write)?;
             output.commit()?;
         }
+        let ending = Ending {
+            verified,
+            keyring: self.keyring,
+            missed: None,
+        };
         self.records
-            .end(verified, &mut self.out)
+            .end(&ending, &mut self.out)
             .and_then(|()| self.out.flush())
             .map_err(Failure::write)
     }
@@ -157,19 +169,4 @@ fn told(files: &[&Option<PathBuf>]) -> Box<dyn Write> {
         true => Box::new(io::stderr()),
         false => Box::new(io::stdout()),
     }
-}
-
-/// A packet's comment: for people, and for display filters.
-fn comment(conclusion: &Conclusion) -> String {
-    let (verdict, reason) = (conclusion.verdict, conclusion.reason);
-    let mut line = format!("{COMMENT_START}{verdict} reason={reason}");
-    if let Some(summary) = &conclusion.summary {
-        line += &format!(
-            " group={} epoch={} mode={}",
-            summary.group,
-            summary.epoch,
-            summary.mode.as_str()
-        );
-    }
-    line
 }

@@ -1,16 +1,18 @@
 //! What running commands count, and the endpoint that shows it.
 //!
-//! [`relay`], [`tunnel`] and [`live`] have the counters of `clew flow relay`, of servers of tunnels and of
-//! `clew up`, [`http`] the
-//! endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz` for supervisors.
+//! [`relay`], [`tunnel`], [`observer`] and [`live`] have the counters of `clew flow relay`, of servers of tunnels,
+//! of `clew verify -i` and of `clew up`, [`http`] the endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz`
+//! for supervisors.
 
 pub mod http;
 pub mod live;
+pub mod observer;
 pub mod relay;
 pub mod tunnel;
 
 pub use http::{Endpoint, Heartbeat};
 pub use live::LiveMetrics;
+pub use observer::ObserverMetrics;
 pub use relay::RelayMetrics;
 pub use tunnel::TunnelMetrics;
 

@@ -1,9 +1,8 @@
 //! EVE, the JSON Lines of Suricata: an event per packet, then one with the totals.
 
 use super::json::{Members, judged, totals};
-use super::{Finding, Records, protocol};
+use super::{Ending, Finding, Records, protocol};
 use crate::clock;
-use clew_engine::captures::VerifyReport;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -20,11 +19,11 @@ impl Records for Eve {
         writeln!(out, "{}", packet(finding))
     }
 
-    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, ending: &Ending<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut event = Map::new();
         time(&mut event, self.last_ns);
         event.insert("event_type".into(), json!("stats"));
-        event.insert("stats".into(), json!({ "clew": totals(verified) }));
+        event.insert("stats".into(), json!({ "clew": totals(ending) }));
         writeln!(out, "{}", Value::Object(event))
     }
 }

@@ -1,7 +1,7 @@
 //! All that is known about one packet.
 
 use crate::community_id::CommunityId;
-use clew_capture::PacketInfo;
+use clew_capture::{COMMENT_START, PacketInfo};
 use clew_engine::Keyring;
 use clew_packet::{Block, Conclusion, Flow, Frame, Summary, Timestamp, flow, read};
 use std::cell::OnceCell;
@@ -54,6 +54,21 @@ impl<'a> Finding<'a> {
     /// The join key of other tools.
     pub fn community_id(&self) -> Option<CommunityId> {
         self.flow.as_ref().map(|flow| CommunityId::new(flow, 0))
+    }
+
+    /// The packet's comment in a capture: for people, and for display filters.
+    pub fn comment(&self) -> String {
+        let (verdict, reason) = (self.conclusion.verdict, self.conclusion.reason);
+        let mut line = format!("{COMMENT_START}{verdict} reason={reason}");
+        if let Some(summary) = self.trailer() {
+            line += &format!(
+                " group={} epoch={} mode={}",
+                summary.group,
+                summary.epoch,
+                summary.mode.as_str()
+            );
+        }
+        line
     }
 
     /// When it was signed, if its trailer says so.

@@ -1,9 +1,8 @@
 //! JSON Lines: one object per packet, then a summary.
 
 use super::fields::FIELDS;
-use super::{Finding, Records};
+use super::{Ending, Finding, Missed, Records};
 use crate::clock;
-use clew_engine::captures::VerifyReport;
 use clew_packet::Flow;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -19,8 +18,8 @@ impl Records for Json {
         writeln!(out, "{}", packet(finding))
     }
 
-    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}", summary(verified))
+    fn end(&mut self, ending: &Ending<'_>, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", summary(ending))
     }
 }
 
@@ -42,8 +41,8 @@ pub fn packet(finding: &Finding<'_>) -> Value {
 }
 
 /// The last line.
-pub fn summary(verified: &VerifyReport) -> Value {
-    json!({ "summary": totals(verified) })
+pub fn summary(ending: &Ending<'_>) -> Value {
+    json!({ "summary": totals(ending) })
 }
 
 /// The verdict, why, and what the trailer says.
@@ -56,7 +55,8 @@ pub fn judged(finding: &Finding<'_>) -> Members {
 }
 
 /// Packets by verdict and reason, and what went wrong.
-pub fn totals(verified: &VerifyReport) -> Members {
+pub fn totals(ending: &Ending<'_>) -> Members {
+    let verified = ending.verified;
     let (totals, mut out) = (&verified.totals, Map::new());
     out.insert("packets".into(), json!(totals.packets));
     for (verdict, count) in totals.verdicts {
@@ -71,10 +71,13 @@ pub fn totals(verified: &VerifyReport) -> Members {
     if totals.forgotten > 0 {
         out.insert("forgotten".into(), json!(totals.forgotten));
     }
+    let missed = ending.missed.iter().flat_map(Missed::counts);
+    out.extend(missed.map(|(name, _, count)| (name.to_owned(), json!(count))));
     out
 }
 
-fn addresses(out: &mut Members, flow: &Flow) {
+/// Addresses, protocol and ports.
+pub fn addresses(out: &mut Members, flow: &Flow) {
     out.insert("src".into(), json!(flow.source.to_string()));
     out.insert("dst".into(), json!(flow.destination.to_string()));
     out.insert("proto".into(), json!(flow.protocol));

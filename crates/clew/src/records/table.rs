@@ -1,10 +1,9 @@
 //! What people are told: packets that are invalid, totals, flows, the answer.
 
 use super::flows::{FLOWS_MAX, Flows, Packets};
-use super::{Finding, Records, flow_table};
+use super::{Ending, Finding, Records, flow_table};
 use crate::failure::Status;
 use crate::report;
-use clew_engine::captures::VerifyReport;
 use clew_engine::{Keyring, Totals};
 use clew_packet::{GroupTag, Reason, Replay, Verdict};
 use std::collections::BTreeSet;
@@ -17,7 +16,6 @@ const LISTED_MAX: u64 = 20;
 /// What was seen so far.
 pub struct Table<'a> {
     input: &'a Path,
-    keyring: &'a Keyring,
     strict: bool,
     invalid: u64,
     flows: Flows<Packets>,
@@ -25,23 +23,13 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// A table of this capture; strict: where unsigned packets are a no.
-    pub fn new(input: &'a Path, keyring: &'a Keyring, strict: bool) -> Self {
+    pub fn new(input: &'a Path, strict: bool) -> Self {
         Self {
             input,
-            keyring,
             strict,
             invalid: 0,
             flows: Flows::new(FLOWS_MAX),
         }
-    }
-
-    /// Names of groups, with their epochs.
-    fn named(&self, signers: &BTreeSet<(GroupTag, u32)>) -> BTreeSet<(String, u32)> {
-        let group = |(tag, epoch): &(GroupTag, u32)| {
-            let group = self.keyring.group(*tag)?;
-            Some((format!("{} ({})", group.genesis().name, group.id()), *epoch))
-        };
-        signers.iter().filter_map(group).collect()
     }
 }
 
@@ -65,7 +53,8 @@ impl Records for Table<'_> {
         writeln!(out, "packet {number}: invalid, {reason}: {what}  {ends}")
     }
 
-    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, ending: &Ending<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let verified = ending.verified;
         if self.invalid > LISTED_MAX {
             let more = self.invalid - LISTED_MAX;
             writeln!(out, "... and {more} more: see --json")?;
@@ -76,17 +65,20 @@ impl Records for Table<'_> {
             writeln!(out, "{count:>9}  {verdict}")?;
             reasons(verdict, totals, out)?;
         }
-        for (group, epoch) in self.named(&totals.signed_by) {
+        for (group, epoch) in named(ending.keyring, &totals.signed_by) {
             writeln!(out, "signed by machines of group {group}, epoch {epoch}")?;
         }
         report::damage(verified.damage.as_ref(), report::NOT_VERIFIED);
         if let Some(forgotten) = report::forgotten(totals.forgotten) {
             writeln!(out, "{forgotten}")?;
         }
+        if let Some(line) = ending.missed.as_ref().and_then(report::missed) {
+            writeln!(out, "{line}")?;
+        }
         for line in flow_table::lines(&self.flows) {
             writeln!(out, "{line}")?;
         }
-        writeln!(out, "{}", answer(verified, self.strict))
+        writeln!(out, "{}", answer(ending, self.strict))
     }
 }
 
@@ -99,9 +91,18 @@ fn reasons(verdict: Verdict, totals: &Totals, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-fn answer(verified: &VerifyReport, strict: bool) -> &'static str {
-    let totals = &verified.totals;
-    match report::status(verified, strict) {
+/// Names of groups, with their epochs.
+fn named(keyring: &Keyring, signers: &BTreeSet<(GroupTag, u32)>) -> BTreeSet<(String, u32)> {
+    let group = |(tag, epoch): &(GroupTag, u32)| {
+        let group = keyring.group(*tag)?;
+        Some((format!("{} ({})", group.genesis().name, group.id()), *epoch))
+    };
+    signers.iter().filter_map(group).collect()
+}
+
+fn answer(ending: &Ending<'_>, strict: bool) -> &'static str {
+    let (verified, totals) = (ending.verified, &ending.verified.totals);
+    match ending.status(strict) {
         Status::Yes => "yes: every signed packet is valid",
         Status::No if totals.reasons.of(Reason::UnknownEpoch) > 0 => {
             "no: there are invalid packets, some of unknown epochs: get the newest group file"
@@ -114,6 +115,9 @@ fn answer(verified: &VerifyReport, strict: bool) -> &'static str {
         }
         Status::CouldNotTell if totals.of(Verdict::Undecided) > 0 => {
             "could not tell: the capture truncated packets"
+        }
+        Status::CouldNotTell if totals.of(Verdict::Valid) > 0 => {
+            "could not tell: packets passed without a verdict"
         }
         Status::CouldNotTell => "could not tell: nothing was signed",
     }

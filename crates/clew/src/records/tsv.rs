@@ -1,10 +1,9 @@
 //! Tab-separated values with the head and foot of Zeek's logs.
 
 use super::fields::FIELDS;
-use super::{Finding, Records, protocol};
+use super::{Ending, Finding, Records, protocol};
 use crate::clock;
 use crate::report;
-use clew_engine::captures::VerifyReport;
 use std::io::{self, Write};
 
 /// Stands for a value that there is none of.
@@ -49,12 +48,24 @@ impl Records for Tsv {
         writeln!(out, "{}", row(values.map(cell)))
     }
 
+    /// Each file is a log of its own.
+    fn leave(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        match std::mem::take(&mut self.has_head) {
+            true => writeln!(out, "#close\t{}", self.time()),
+            false => Ok(()),
+        }
+    }
+
     /// The format has no place for what went wrong.
-    fn end(&mut self, verified: &VerifyReport, out: &mut dyn Write) -> io::Result<()> {
+    fn end(&mut self, ending: &Ending<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let verified = ending.verified;
         self.head(out)?;
         report::damage(verified.damage.as_ref(), report::NOT_VERIFIED);
         if let Some(forgotten) = report::forgotten(verified.totals.forgotten) {
             mention!("clew: warning: {forgotten}");
+        }
+        if let Some(line) = ending.missed.as_ref().and_then(report::missed) {
+            mention!("clew: warning: {line}");
         }
         writeln!(out, "#close\t{}", self.time())
     }

@@ -10,10 +10,12 @@ use cargo_metadata::camino::Utf8Path;
 use super::{PRODUCT, members, nothing};
 
 /// Where `unsafe` may stand, each use with its SAFETY line.
-const UNSAFE: [&str; 10] = [
+const UNSAFE: [&str; 11] = [
     "crates/clew-group/src/curve/",
     // System calls without a safe wrapper.
     "crates/clew-live/src/sys.rs",
+    // System calls of packet sockets.
+    "crates/clew/src/tap/sys.rs",
     // Vector instructions.
     "crates/clew-simd/src/hash/",
     "crates/clew-simd/src/mont/ifma/",

@@ -27,11 +27,12 @@ const NAMES: [(&str, &str, &str); 6] = [
 ];
 
 /// What has the same name everywhere.
-const JUDGED: [&str; 13] = [
+const JUDGED: [&str; 14] = [
     "verdict",
     "reason",
     "group",
     "epoch",
+    "carrier",
     "mode",
     "window",
     "block",

@@ -1,6 +1,7 @@
 //! Fairness, bounds and order of the queue.
 
 use super::*;
+use rand_chacha::{ChaCha20Rng, rand_core::Rng, rand_core::SeedableRng};
 use std::net::Ipv4Addr;
 
 fn at(ms: u64) -> Instant {
@@ -145,4 +146,41 @@ fn sources_are_networks() {
     assert_ne!(prefix("192.0.2.1"), prefix("192.0.3.1"));
     assert_eq!(prefix("2001:db8:0:12::1"), prefix("2001:db8:0:34::9"));
     assert_ne!(prefix("2001:db8:0:100::1"), prefix("2001:db8:0:200::1"));
+}
+
+/// Whatever happens in whatever order, all lists say the same.
+#[test]
+fn all_lists_agree() {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let mut below = |end: u32| rng.next_u32() % end;
+    let mut queue = queue();
+    let (mut pushed, mut left) = (0, 0);
+    for ms in 0..4_000 {
+        let source = source(below(12));
+        match below(8) {
+            0..4 => {
+                pushed += 1;
+                left += usize::from(queue.push(source, ms, at(ms.into())).is_some());
+            }
+            4..6 => {
+                let (batch, stale) = queue.take(at(ms.into()));
+                left += batch.items.len() + stale.len();
+                let sources: Vec<SourcePrefix> = batch.items.iter().map(|(s, _)| *s).collect();
+                let spent = Duration::from_micros(below(9_000).into());
+                queue.charge(&sources, batch.charged(), spent, at(ms.into()));
+            }
+            6 => queue.standings.judged(source, below(5) > 0, at(ms.into())),
+            _ => left += queue.retain_of_unknown(|item| item % 16 > 0).len(),
+        }
+        let lengths = queue.queues.values().map(|q| q.items.len());
+        assert_eq!(
+            (queue.count(), pushed),
+            (lengths.sum(), left + queue.count())
+        );
+        let count = queue.queues.len();
+        assert_eq!((queue.heads.len(), queue.lengths.len()), (count, count));
+        let listed = queue.lines.iter().map(|line| line.sources.len());
+        assert_eq!(listed.sum::<usize>(), count);
+    }
+    assert!(left > 500);
 }

@@ -86,7 +86,8 @@ pub struct Sim {
     pub sent: Vec<Vec<u8>>,
     /// Cookies that went to others.
     pub foreign_replies: Vec<Reply>,
-    is_verifying: bool,
+    pub verifiers: usize,
+    verifying: usize,
     events: BTreeMap<(u64, u64), Event>,
     number: u64,
 }
@@ -158,7 +159,8 @@ impl Sim {
             arrived: Vec::new(),
             sent: Vec::new(),
             foreign_replies: Vec::new(),
-            is_verifying: false,
+            verifiers: 1,
+            verifying: 0,
             events: BTreeMap::new(),
             number: 0,
         }
@@ -229,7 +231,7 @@ impl Sim {
             }
             Event::Reply(reply) => self.reply(&reply),
             Event::Verified(done, spent) => {
-                self.is_verifying = false;
+                self.verifying -= 1;
                 let now = self.now_at(1);
                 self.receiver.finish(done, Duration::from_nanos(spent), now);
                 self.after_receiver();
@@ -293,20 +295,22 @@ impl Sim {
         self.deliver();
     }
 
-    /// One verifier takes whatever has queued.
+    /// Verifiers that are free take whatever has queued.
     fn verify(&mut self) {
-        if self.is_verifying {
-            return;
-        }
-        let now = self.now_at(1);
-        if let Some(work) = self.receiver.take_work(now) {
-            self.is_verifying = true;
-            if self.verifier.is_stalled {
+        while self.verifying < self.verifiers {
+            let now = self.now_at(1);
+            let Some(work) = self.receiver.take_work(now) else {
                 return;
+            };
+            self.verifying += 1;
+            if self.verifier.is_stalled {
+                continue;
             }
             let spent = self.verifier.batch + self.verifier.signature * work.count() as u64;
             let done = work.run(&mut self.rng);
-            self.add(spent, Event::Verified(done, spent));
+            // Threads are not equally fast.
+            let late = self.below(spent);
+            self.add(spent + late, Event::Verified(done, spent));
         }
     }
 

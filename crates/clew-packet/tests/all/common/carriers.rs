@@ -43,11 +43,17 @@ pub fn flow(version: u8, count: usize) -> Vec<Vec<u8>> {
 }
 
 /// The payloads of packets that are signed together.
-pub fn signed(packets: &[Vec<u8>], carrier: Carrier, mode: Mode, policy: Policy) -> Vec<Vec<u8>> {
+pub fn signed(
+    packets: &[impl AsRef<[u8]>],
+    carrier: Carrier,
+    mode: Mode,
+    policy: Policy,
+) -> Vec<Vec<u8>> {
     let sender = sender(policy).with_carrier(carrier);
     let most = packets.len() as u16;
+    let packets: Vec<&[u8]> = packets.iter().map(AsRef::as_ref).collect();
     let admit = |packet| admitted(&sender, packet, mode, most);
-    let candidates: Vec<Candidate<'_>> = packets.iter().map(admit).collect();
+    let candidates: Vec<Candidate<'_>> = packets.iter().copied().map(admit).collect();
     let mut outs = vec![Vec::new(); packets.len()];
     match mode {
         Mode::Tree => {
@@ -72,7 +78,7 @@ pub fn signed(packets: &[Vec<u8>], carrier: Carrier, mode: Mode, policy: Policy)
     outs
 }
 
-fn admitted<'a>(sender: &Sender, packet: &'a Vec<u8>, mode: Mode, most: u16) -> Candidate<'a> {
+fn admitted<'a>(sender: &Sender, packet: &'a [u8], mode: Mode, most: u16) -> Candidate<'a> {
     let frame = Frame::whole(LinkType::RAW, packet);
     sender.admit(&frame, mode, most, &mut Vec::new()).unwrap()
 }

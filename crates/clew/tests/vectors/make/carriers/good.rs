@@ -71,7 +71,7 @@ fn made() -> Vec<Case> {
         ("tunnel-extensions", "IPv6 extension headers within.", Carrier::UdpTunnel, &extended, PLAIN),
     ];
     let case = |(name, comment, carrier, packet, policy): (&str, &str, Carrier, &Vec<u8>, Policy)| {
-        let payload = signed(&[packet.clone()], carrier, Mode::Each, policy, name).remove(0);
+        let payload = signed(std::slice::from_ref(packet), carrier, Mode::Each, policy, name).remove(0);
         let flags = [(policy.nat, "nat"), (policy.tolerant, "tolerant"), (policy.incremental, "incremental")];
         let flags: Vec<_> = flags.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect();
         let case = valid(name, comment, &[around(packet, &payload)], &payload, packet)
@@ -97,9 +97,9 @@ fn on_the_way() -> Vec<Case> {
         frame.with(frame.bytes.set(12, [203, 0, 113, 77]).set(20, [0xab, 0xcd]))
     };
     // Its source is the translated one.
-    let case = valid("transport-nat", "The outer source was translated, with nat.", &[translated.clone()], &transport, &packet);
     let mut delivered = Vec::new();
     read(&translated.frame()).unwrap().write_packet(&mut delivered);
+    let case = valid("transport-nat", "The outer source was translated, with nat.", &[translated], &transport, &packet);
     let nat = case.without("packet").hex("packet", delivered);
     let tunnelled = around(&packet, &tunnel);
     let moved = tunnelled.with(tunnelled.bytes.set(12, [203, 0, 113, 77]).set(1, [0xb9]).set(26, [0, 0]));

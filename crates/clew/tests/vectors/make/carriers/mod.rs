@@ -60,7 +60,7 @@ fn signed(packets: &[Vec<u8>], carrier: Carrier, mode: Mode, policy: Policy, lab
     let (sender, most) = (sender(carrier, policy), packets.len() as u16);
     let precursor = |i: usize| XR.precursor_of("web-1", NEWEST, &format!("{label}-{i}"));
     let admit = |packet| admitted(&sender, packet, mode, most);
-    let candidates: Vec<Candidate<'_>> = packets.iter().map(admit).collect();
+    let candidates: Vec<Candidate<'_>> = packets.iter().map(Vec::as_slice).map(admit).collect();
     let mut outs = vec![Vec::new(); packets.len()];
     let mut window = Window::new(3);
     match mode {
@@ -85,7 +85,7 @@ fn signed(packets: &[Vec<u8>], carrier: Carrier, mode: Mode, policy: Policy, lab
     outs
 }
 
-fn admitted<'a>(sender: &Sender, packet: &'a Vec<u8>, mode: Mode, most: u16) -> Candidate<'a> {
+fn admitted<'a>(sender: &Sender, packet: &'a [u8], mode: Mode, most: u16) -> Candidate<'a> {
     let frame = Frame::whole(LinkType::RAW, packet);
     sender.admit(&frame, mode, most, &mut Vec::new()).unwrap()
 }

@@ -1,0 +1,120 @@
+//! Group files that are followed when they change on the disk.
+
+use crate::failure::Failure;
+use crate::groups::read_group_file;
+use clew_engine::Keyring;
+use clew_packet::GroupTag;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Which file was read, its length, and when it was last changed: contents, name or permissions.
+type Stamp = (u64, u64, (i64, i64));
+
+/// A group file, and what was last seen of it.
+struct File {
+    path: PathBuf,
+    stamp: Option<Stamp>,
+    group: GroupTag,
+    /// What is wrong with the file, as it was said last.
+    complaint: Option<String>,
+}
+
+/// All group files of an observer.
+pub struct Groups(Vec<File>);
+
+/// What a changed file brought.
+#[derive(Debug)]
+pub enum Change {
+    /// The group is known up to this epoch now.
+    Newer(PathBuf, u32),
+    /// The file does not count, and the one before stays. Said once.
+    Refused(Failure),
+}
+
+impl Groups {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// One cannot be read, or two show two histories.
+    pub fn read(paths: &[PathBuf]) -> Result<(Self, Keyring), Failure> {
+        let (mut files, mut keyring) = (Vec::new(), Keyring::default());
+        for path in paths {
+            let stamp = stamp(path);
+            let group = read_group_file(path)?;
+            files.push(File {
+                path: path.clone(),
+                stamp,
+                group: group.id().tag(),
+                complaint: None,
+            });
+            let added = keyring.add(group);
+            added.map_err(|error| two_histories(path, error))?;
+        }
+        Ok((Self(files), keyring))
+    }
+
+    /// Reads those that changed since.
+    pub fn refresh(&mut self, keyring: &mut Keyring) -> Vec<Change> {
+        let changed = |file: &mut File| file.refresh(keyring);
+        self.0.iter_mut().filter_map(changed).collect()
+    }
+}
+
+impl File {
+    fn refresh(&mut self, keyring: &mut Keyring) -> Option<Change> {
+        // A file that is being replaced may be away for a moment.
+        let stamp = Some(stamp(&self.path)?);
+        if stamp == self.stamp {
+            return None;
+        }
+        self.stamp = stamp;
+        match self.read(keyring) {
+            Ok(change) => {
+                self.complaint = None;
+                change
+            }
+            Err(failure) if self.complaint.as_ref() == Some(&failure.message) => None,
+            Err(failure) => {
+                self.complaint = Some(failure.message.clone());
+                Some(Change::Refused(failure))
+            }
+        }
+    }
+
+    fn read(&self, keyring: &mut Keyring) -> Result<Option<Change>, Failure> {
+        let group = read_group_file(&self.path)?;
+        if group.id().tag() != self.group {
+            return Err(Failure::file(
+                &self.path,
+                "this is another group's file now",
+            ));
+        }
+        let before = age(keyring, self.group);
+        let added = keyring.add(group);
+        added.map_err(|error| two_histories(&self.path, error))?;
+        let now = age(keyring, self.group);
+        let is_newer = now != before;
+        Ok(is_newer.then(|| Change::Newer(self.path.clone(), now.map_or(0, |(epoch, ..)| epoch))))
+    }
+}
+
+fn two_histories(path: &Path, error: clew_engine::TwoHistories) -> Failure {
+    Failure::file(path, error).hint("compare the ids with those of other machines")
+}
+
+fn age(keyring: &Keyring, tag: GroupTag) -> Option<(u32, u32, u64)> {
+    let group = keyring.group(tag)?;
+    let register = group.register();
+    Some((
+        group.newest_epoch(),
+        register.machines,
+        register.time.as_nanos(),
+    ))
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    Some((metadata.ino(), metadata.len(), changed))
+}

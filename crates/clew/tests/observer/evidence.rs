@@ -1,0 +1,186 @@
+//! Reports and evidence of an observer, on disks that are full and in files that are moved.
+
+use crate::folder::{Folder, Observer, PATIENCE, objects, summary, verdicts, wait_for_lines};
+use crate::wire::{SKIPPED, Wire};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A small disk; gone when dropped.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn new(path: PathBuf, size: &str) -> Self {
+        fs::create_dir(&path).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", size, "tmpfs"]).arg(&path);
+        assert!(mount.status().unwrap().success());
+        Self(path)
+    }
+
+    /// Takes all that is left but so many bytes.
+    fn fill(&self, left: usize) {
+        let filler = self.0.join("filler");
+        let mut size = 4 << 20;
+        // A file of a tmpfs takes whole pages.
+        while size > 0 && fs::write(&filler, vec![0; size]).is_err() {
+            size -= 4096;
+        }
+        fs::write(&filler, vec![0; size - left]).unwrap();
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.0.join("filler")).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Does it until the observer has said all of that.
+fn until_said(observer: &mut Observer, what: &[&str], mut act: impl FnMut()) {
+    let ends = Instant::now() + PATIENCE;
+    while what.iter().any(|what| observer.times(what) == 0) {
+        assert!(Instant::now() < ends, "{what:?}: {:?}", observer.said);
+        act();
+        observer.listen(Duration::from_millis(300));
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_once_and_recovered_from() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 300, "");
+    let disk = Disk::new(folder.path("disk"), "size=2m");
+    let files = "--report disk/report --write disk/tap --ring-size 40K --ring-files 100";
+    let mut observer = folder.observe(&wire, files);
+    wire.send(&frames[..40]);
+    wait_for_lines(&folder.path("disk/report"), 40);
+    disk.fill(8192);
+    let mut sent = 0;
+    let full = ["cannot write the report", "no evidence is kept"];
+    until_said(&mut observer, &full, || {
+        wire.send(&frames[..100]);
+        sent += 100;
+    });
+    disk.make_room();
+    let again = ["evidence is kept again", "the report goes on"];
+    until_said(&mut observer, &again, || {
+        wire.send(&frames[100..110]);
+        sent += 10;
+    });
+    wire.send(&frames[200..]);
+    observer.listen(Duration::from_millis(500));
+    let (status, _) = observer.interrupt();
+    assert_eq!(
+        observer.times("cannot write the report"),
+        1,
+        "{:?}",
+        observer.said
+    );
+    assert_eq!(
+        observer.times("no evidence is kept"),
+        1,
+        "{:?}",
+        observer.said
+    );
+    let report = fs::read_to_string(folder.path("disk/report")).unwrap();
+    let summary = summary(&report);
+    assert_eq!(status, 0);
+    assert_eq!(summary["valid"], 40 + sent + 100, "all were verified");
+    let count = |name: &str| summary[name].as_u64().unwrap() as usize;
+    let (lost, unwritten) = (count("lost_lines"), count("unwritten"));
+    assert!(lost > 0 && unwritten > 0);
+    // Every line is whole.
+    assert_eq!(objects(&report).len() - 1 + lost, 40 + sent + 100);
+    let mut evidence = 0;
+    for entry in fs::read_dir(folder.path("disk")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(name == "report" || name.ends_with(".pcapng"), "{name}");
+        if name != "report" {
+            evidence += folder.frames(&format!("disk/{name}")).len();
+        }
+    }
+    assert_eq!(evidence + unwritten, 40 + sent + 100);
+}
+
+#[test]
+fn evidence_is_verified_again_and_a_restart_goes_on() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let mut frames = folder.signed("signed", 60, "");
+    let at = frames[5].len() - 30;
+    frames[5][at] ^= 1;
+    let mut kept = Vec::new();
+    for run in 0..2 {
+        let mut observer = folder.observe(
+            &wire,
+            "--count 60 --write tap --ring-files 3 --ring-size 30K",
+        );
+        wire.send(&frames);
+        let (status, text) = observer.end();
+        assert_eq!(status, 1, "{:?}", observer.said);
+        let names = (1..99).map(|number| format!("tap-{number:010}.pcapng"));
+        let names: Vec<String> = names.filter(|name| folder.path(name).exists()).collect();
+        assert_eq!(names.len(), 3, "run {run}");
+        let again = names.iter().flat_map(|name| folder.verdicts(name));
+        let again: Vec<_> = again.collect();
+        let told = verdicts(&text);
+        assert_eq!(again, told[told.len() - again.len()..]);
+        let sent = names.iter().flat_map(|name| folder.frames(name));
+        assert!(sent.eq(frames[60 - again.len()..].iter().cloned()));
+        let notes = fs::read(folder.path(names.last().unwrap())).unwrap();
+        assert!(
+            notes
+                .windows(26)
+                .any(|text| text == b"clew: valid reason=ok grou")
+        );
+        assert!(notes.windows(13).any(|text| text == br#"{"packet":60,"#));
+        kept.push(names);
+    }
+    assert!(
+        kept[0].iter().all(|name| !kept[1].contains(name)),
+        "{kept:?}"
+    );
+    assert!(kept[0][2] < kept[1][0], "{kept:?}");
+}
+
+#[test]
+fn a_report_is_opened_again_on_request() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 60, "");
+    let mut observer = folder.observe(&wire, "--report clew.log --format tsv");
+    wire.send(&frames[..20]);
+    let (now, old) = (folder.path("clew.log"), folder.path("clew.log.1"));
+    wait_for_lines(&now, 8 + 20);
+    fs::rename(&now, &old).unwrap();
+    observer.signal("HUP");
+    wait_for_lines(&old, 8 + 20 + 1);
+    wire.send(&frames[20..]);
+    wait_for_lines(&now, 8 + 40);
+    let (status, text) = observer.interrupt();
+    assert_eq!((status, text.as_str()), (0, ""), "{:?}", observer.said);
+    for (path, packets) in [(old, 20), (now, 40)] {
+        let log = fs::read_to_string(path).unwrap();
+        assert!(log.starts_with("#separator"));
+        assert!(log.lines().last().unwrap().starts_with("#close"));
+        assert_eq!(
+            log.lines()
+                .filter(|line| line.contains("\tvalid\tok\t"))
+                .count(),
+            packets
+        );
+    }
+}
