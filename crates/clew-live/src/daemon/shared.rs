@@ -259,7 +259,7 @@ impl<K: KeySource> Shared<K> {
             if let Some(traffic) = table.traffic.get_mut(usize::from(delivery.peer.0)) {
                 *traffic = (traffic.0 + 1, Some(now));
             }
-            has_moved |= table.peers.learn(delivery.peer, delivery.from);
+            has_moved |= table.peers.learn(delivery.peer, delivery.from, now);
         }
         drop(table);
         if has_moved {
