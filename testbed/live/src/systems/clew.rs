@@ -18,6 +18,8 @@ pub struct Clew {
     pub about: &'static str,
     pub scheme: &'static str,
     pub mode: &'static str,
+    /// The largest block or window, in packets.
+    pub block: u16,
 }
 
 /// What it is built as.
@@ -76,7 +78,7 @@ impl System for Clew {
         let far_own = Some([&*server.v4, &server.v6]);
         let sides = [(near, topology.near(), own), (far, topology.far(), far_own)];
         let start = |(daemon, namespace, own): &(Daemon<'_>, &Namespace, _)| {
-            daemon.start(bed, namespace, self.mode, *own)
+            daemon.start(bed, namespace, self, *own)
         };
         let [near, far] = [start(&sides[0])?, start(&sides[1])?];
         for (daemon, namespace, _) in &sides {
@@ -146,11 +148,11 @@ impl Daemon<'_> {
         &self,
         bed: &Bed,
         namespace: &Namespace,
-        mode: &str,
+        clew: &Clew,
         own: Option<[&str; 2]>,
     ) -> io::Result<Process> {
         let path = bed.folder.join(format!("{}.toml", name(self.side)));
-        fs::write(&path, self.configuration(mode))?;
+        fs::write(&path, self.configuration(clew))?;
         let program = built(PROGRAM)?;
         let (program, path) = (program.to_string_lossy(), path.to_string_lossy());
         // One that was killed leaves its place.
@@ -180,13 +182,14 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    fn configuration(&self, mode: &str) -> String {
+    fn configuration(&self, clew: &Clew) -> String {
+        let (mode, block) = (clew.mode, clew.block);
         let keys = self.keys.display();
         let [v4, v6] = self.peer;
         let endpoint = self.endpoint.map(|at| format!("endpoint = \"{at}\"\n"));
         format!(
             "key = \"{keys}/{}.key\"\nuser = \"nobody\"\ninbound = \"enforce\"\noutbound = \"require\"\n\
-             [signing]\nmode = \"{mode}\"\npool = {POOL}\n\
+             [signing]\nmode = \"{mode}\"\nblock = {block}\npool = {POOL}\n\
              [[peer]]\nprefixes = [\"{v4}\", \"{v6}\"]\n{}group = \"{keys}/group.clew\"\n",
             self.side,
             endpoint.unwrap_or_default()

@@ -116,12 +116,13 @@ pub fn all() -> Vec<Box<dyn System>> {
     }));
     all.push(Box::new(wireguard_go::WireguardGo));
     all.extend(
-        DAEMONS.map(|(name, about, scheme, mode)| -> Box<dyn System> {
+        DAEMONS.map(|(name, about, scheme, mode, block)| -> Box<dyn System> {
             Box::new(clew::Clew {
                 name,
                 about,
                 scheme,
                 mode,
+                block,
             })
         }),
     );
@@ -137,22 +138,46 @@ const FORWARDERS: [(&str, &str, u16); 2] = [
     ),
 ];
 
-const DAEMONS: [(&str, &str, &str, &str); 6] = [
-    ("clew", "clew up, xr, mode tree", "xr", "tree"),
-    ("clew-window", "clew up, xr, mode window", "xr", "window"),
-    ("clew-each", "clew up, xr, mode each", "xr", "each"),
-    ("clew-bbs04", "clew up, bbs04, mode tree", "bbs04", "tree"),
+/// Name, text, scheme, mode, and the largest block.
+type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
+
+const DAEMONS: [Daemon; 7] = [
+    ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
+    (
+        "clew-256",
+        "the same, blocks of up to 256 packets",
+        "xr",
+        "tree",
+        256,
+    ),
+    (
+        "clew-window",
+        "clew up, xr, mode window",
+        "xr",
+        "window",
+        64,
+    ),
+    ("clew-each", "clew up, xr, mode each", "xr", "each", 64),
+    (
+        "clew-bbs04",
+        "clew up, bbs04, mode tree",
+        "bbs04",
+        "tree",
+        64,
+    ),
     (
         "clew-bbs04-window",
         "clew up, bbs04, mode window",
         "bbs04",
         "window",
+        64,
     ),
     (
         "clew-bbs04-each",
         "clew up, bbs04, mode each",
         "bbs04",
         "each",
+        64,
     ),
 ];
 
