@@ -17,6 +17,9 @@ const SOCKET_BUFFER: usize = 8 << 20;
 /// The largest part of a packet that the kernel copies: the length of an attribute has 16 bits.
 const COPY_MAX: u32 = 0xffff - 4;
 
+/// Higher than the number of any packet of a new queue.
+const ID_FAR: u32 = 0x3fff_ffff;
+
 /// Packets, verdicts and set-up, in the subsystem of queues.
 const SUBSYSTEM: u16 = 3 << 8;
 const PACKET: u16 = SUBSYSTEM;
@@ -58,11 +61,14 @@ impl Queue {
         message.end();
         netlink.send(&out)?;
         netlink.answers()?;
-        Ok(Self {
+        let queue = Self {
             netlink,
             number,
             room: vec![0; 0x10000 + 4_096],
-        })
+        };
+        // What came before the answer was not read.
+        queue.say(Some((Judged::Drop, ID_FAR.to_be_bytes())))?;
+        Ok(queue)
     }
 
     /// Takes packets without waiting, at most so many, and says what `judge` says of each. Returns

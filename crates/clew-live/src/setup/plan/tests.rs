@@ -30,6 +30,7 @@ fn facts(config: &Config) -> Facts {
         },
         user: 65534,
         has_offload: true,
+        queue: QueueRule::Nft,
         routes: config.prefixes().map(|net| route(source(net))).collect(),
         strict: vec![(
             PathBuf::from("/proc/sys/net/ipv4/conf/eth0/rp_filter"),
