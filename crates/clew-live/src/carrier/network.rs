@@ -76,7 +76,9 @@ impl Network {
             Self::Udp(udp) => udp.receive(room, |payload, outer| {
                 take(Arrived::Datagram(payload, outer));
             }),
-            Self::Raw(raw) => raw.receive(room.bytes_mut(), |packet| take(Arrived::Trailed(packet))),
+            Self::Raw(raw) => {
+                raw.receive(room.bytes_mut(), |packet| take(Arrived::Trailed(packet)))
+            }
         }
     }
 

@@ -191,7 +191,10 @@ fn judge(copies: &OwnedFd, overflow: &mut u64, packet: &[u8]) -> Judged {
 
 fn send(copies: &OwnedFd, kind: u8, bytes: &[u8]) -> nix::Result<()> {
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-    let slices = [IoSlice::new(std::slice::from_ref(&kind)), IoSlice::new(bytes)];
+    let slices = [
+        IoSlice::new(std::slice::from_ref(&kind)),
+        IoSlice::new(bytes),
+    ];
     sendmsg::<()>(copies.as_raw_fd(), &slices, &[], flags, None).map(drop)
 }
 

@@ -82,13 +82,17 @@ pub enum Rule {
     #[error("more than {EXCLUDES_MAX} rules in exclude")]
     Excludes,
     /// Something is verified, so that trailers are taken off.
-    #[error("inbound = \"off\": carrier = \"trailer\" needs monitor or enforce, which take trailers off")]
+    #[error(
+        "inbound = \"off\": carrier = \"trailer\" needs monitor or enforce, which take trailers off"
+    )]
     TrailersStay,
     /// A daemon that puts trailers on packets has no end point.
     #[error("endpoint: with carrier = \"trailer\" packets go to their own destinations; remove it")]
     EndpointUnused,
     /// The interface leaves room for trailers.
-    #[error("mtu {is}: with carrier = \"trailer\" at most {most}, which is path-mtu less the longest trailer")]
+    #[error(
+        "mtu {is}: with carrier = \"trailer\" at most {most}, which is path-mtu less the longest trailer"
+    )]
     NoRoom {
         /// What stands there.
         is: u16,

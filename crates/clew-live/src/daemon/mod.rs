@@ -77,8 +77,12 @@ impl Devices {
         })?;
         let port = config.port;
         let network = match copies {
-            Some(copies) => Network::Raw(Raw::open(config.table, copies).map_err(DeviceError::Raw)?),
-            None => Network::Udp(Udp::bind(port).map_err(|error| DeviceError::Udp { port, error })?),
+            Some(copies) => {
+                Network::Raw(Raw::open(config.table, copies).map_err(DeviceError::Raw)?)
+            }
+            None => {
+                Network::Udp(Udp::bind(port).map_err(|error| DeviceError::Udp { port, error })?)
+            }
         };
         Ok(Self { tun, network })
     }

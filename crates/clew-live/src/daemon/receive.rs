@@ -82,7 +82,12 @@ fn send_replies<K: KeySource>(shared: &Shared<K>) {
             bytes: reply.bytes,
         };
         let from = Some(reply.from.ip()).filter(|ip| !ip.is_unspecified());
-        if shared.network.send(Some(reply.to), from, &burst).1.is_some() {
+        if shared
+            .network
+            .send(Some(reply.to), from, &burst)
+            .1
+            .is_some()
+        {
             shared.drop_many(Dropped::SendFailed, 1);
         }
     }

@@ -142,7 +142,10 @@ fn send_burst<K: KeySource>(shared: &Shared<K>, burst: &mut Burst) -> bool {
         if refused != Some(Refusal::Full) {
             break;
         }
-        writable(shared.network.senders().into_iter(), BUSY_MAX / BUSY_TRIES as u32);
+        writable(
+            shared.network.senders().into_iter(),
+            BUSY_MAX / BUSY_TRIES as u32,
+        );
     }
     let reason = match refused {
         None => return false,

@@ -84,10 +84,7 @@ fn rule(out: &mut Vec<u8>, table: &str, chain: &str, queue: u16) {
     // struct xt_NFQ_info_v3: queue, how many queues, flags.
     let info = [queue, 1, BYPASS, 0].map(u16::to_ne_bytes).concat();
     let mut target = attribute(name::OF_TARGET, &text("NFQUEUE"));
-    target.extend(attribute(
-        name::REVISION,
-        &REVISION.to_be_bytes(),
-    ));
+    target.extend(attribute(name::REVISION, &REVISION.to_be_bytes()));
     target.extend(attribute(name::INFO, &info));
     let mut expression = attribute(name::OF_EXPRESSION, &text("target"));
     expression.extend(nested(name::DATA, &target));

@@ -11,8 +11,8 @@ use crate::packet::{CookieMessage, Delivery, Moment, Outer, Reply};
 use clew_packet::datagram::{self, COOKIE_DATAGRAM_BYTES, Rest};
 use clew_packet::fragment::{Fragment, Taken};
 use clew_packet::{
-    Block, Carrier, Checked, Frame, KeySource, LinkType, OuterAddresses, Pending, Reason, Received, Screened,
-    SignedPacket, Ticket, Verdict, read,
+    Block, Carrier, Checked, Frame, KeySource, LinkType, OuterAddresses, Pending, Reason, Received,
+    Screened, SignedPacket, Ticket, Verdict, read,
 };
 use clew_wire::Instant;
 use std::net::SocketAddr;

@@ -99,7 +99,10 @@ impl fmt::Display for Action {
                 chain,
                 number,
             } => {
-                write!(f, "append to chain {chain} of table inet {table}: target NFQUEUE {number}")
+                write!(
+                    f,
+                    "append to chain {chain} of table inet {table}: target NFQUEUE {number}"
+                )
             }
             Self::Write { path, text } => write!(f, "write {text} to {}", path.display()),
         }

@@ -88,7 +88,11 @@ impl Maker<'_> {
         }
         let table = ruleset::table(self.config);
         Some(Step {
-            action: run(nft, "-f -", &ruleset::ruleset(self.config, self.facts.queue)),
+            action: run(
+                nft,
+                "-f -",
+                &ruleset::ruleset(self.config, self.facts.queue),
+            ),
             undo: Some(run(nft, &format!("delete table inet {table}"), "")),
         })
     }

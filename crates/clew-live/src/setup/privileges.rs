@@ -45,7 +45,9 @@ pub fn become_user_of_queue(user: &User) -> Result<(), SetupError> {
     let held = caps::read(None, CapSet::Permitted).map_err(refused)?;
     match held == one && !geteuid().is_root() {
         true => Ok(()),
-        false => Err(trouble(io::Error::other("the queue's process holds more than CAP_NET_ADMIN"))),
+        false => Err(trouble(io::Error::other(
+            "the queue's process holds more than CAP_NET_ADMIN",
+        ))),
     }
 }
 

@@ -11,8 +11,8 @@ pub mod relay;
 pub mod tunnel;
 
 pub use http::{Endpoint, Heartbeat};
-pub use observer::ObserverMetrics;
 pub use live::LiveMetrics;
+pub use observer::ObserverMetrics;
 pub use relay::RelayMetrics;
 pub use tunnel::TunnelMetrics;
 
