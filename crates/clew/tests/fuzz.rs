@@ -239,7 +239,7 @@ fn made_seeds_are_read() {
     for seed in shares {
         assert!(Share::decode(&armor::encode("", "clew-share-1", &seed)).is_ok());
     }
-    assert_eq!(seeds::of("coded_packets").len(), 4);
+    assert_eq!(seeds::of("coded_packets").len(), 4 + 11);
     for seed in flows::seeds() {
         let (descriptor, acceptance) = (targets::flow::descriptor(), Default::default());
         let mut receiver = clew_flow::FlowReceiver::new([descriptor], acceptance).unwrap();

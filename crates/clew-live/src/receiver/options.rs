@@ -35,7 +35,7 @@ pub struct InboundOptions {
 }
 
 impl Default for InboundOptions {
-    /// Those of `spec/packet-trailer.md` 6, monitor, and one processor.
+    /// Those of `spec/packet-trailer.md` 6, monitor, and no overall budget.
     fn default() -> Self {
         Self {
             policy: InboundPolicy::default(),

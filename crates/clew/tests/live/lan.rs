@@ -16,7 +16,7 @@ pub const OTHER: usize = 2;
 const HOSTS: usize = 3;
 
 /// What tests say where there are no namespaces.
-const SKIPPED: &str = "SKIPPED: tests of clew up need root, ip and nft";
+const SKIPPED: &str = "SKIPPED: tests of clew up need root, ip, nft, ping and python3";
 
 /// The user who runs the data plane, on every Linux.
 const NOBODY: (u32, u32) = (65_534, 65_534);
@@ -67,9 +67,10 @@ impl Lan {
             id,
             daemons: Vec::new(),
         };
-        let has_nft = command("nft", "--version").status.success();
+        let has = |program: &str| command(program, "-V").status.success();
+        let has_programs = ["nft", "ping", "python3"].into_iter().all(has);
         let made = |host: usize| command("ip", &format!("netns add {}", lan.host(host)));
-        if !has_nft || !(0..HOSTS).all(|host| made(host).status.success()) {
+        if !has_programs || !(0..HOSTS).all(|host| made(host).status.success()) {
             eprintln!("{SKIPPED}");
             return None;
         }

@@ -14,6 +14,7 @@ mod join;
 mod linkability;
 mod log;
 mod modes;
+mod package;
 mod plot;
 mod records;
 mod trustees;

@@ -88,6 +88,8 @@ pub struct Sim {
     pub foreign_replies: Vec<Reply>,
     pub verifiers: usize,
     verifying: usize,
+    /// When the receiver is asked next.
+    wake: u64,
     events: BTreeMap<(u64, u64), Event>,
     number: u64,
 }
@@ -161,6 +163,7 @@ impl Sim {
             foreign_replies: Vec::new(),
             verifiers: 1,
             verifying: 0,
+            wake: u64::MAX,
             events: BTreeMap::new(),
             number: 0,
         }
@@ -236,7 +239,12 @@ impl Sim {
                 self.receiver.finish(done, Duration::from_nanos(spent), now);
                 self.after_receiver();
             }
-            Event::Deliver => self.after_receiver(),
+            Event::Deliver => {
+                if self.now >= self.wake {
+                    self.wake = u64::MAX;
+                }
+                self.after_receiver();
+            }
         }
     }
 
@@ -320,14 +328,11 @@ impl Sim {
         self.delivered
             .extend(out.into_iter().map(|d| (self.now, d)));
         if let Some(next) = next {
-            let after = next.as_nanos().saturating_sub(self.now).max(100 * US);
-            // A later wake-up is there already, mostly.
-            let is_there = self
-                .events
-                .range(..=(self.now + after, u64::MAX))
-                .any(|(_, event)| matches!(event, Event::Deliver));
-            if !is_there {
-                self.add(after, Event::Deliver);
+            let at = next.as_nanos().max(self.now + 100 * US);
+            // An earlier wake-up is there already, mostly.
+            if at < self.wake {
+                self.wake = at;
+                self.add(at - self.now, Event::Deliver);
             }
         }
     }
