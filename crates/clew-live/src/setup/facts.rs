@@ -212,3 +212,28 @@ fn strict<'a>(routes: impl Iterator<Item = &'a Route>) -> Vec<(PathBuf, String)>
     });
     each.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_queues_is_said_in_one_sentence() {
+        let no_nft = || Err(SetupError::NoFilter("no such expression".into()));
+        let missing = || Err(io::Error::from_raw_os_error(nix::libc::ENOENT));
+        let unasked = || unreachable!("the rule of nftables works");
+        assert_eq!(which_rule(Ok(()), unasked).unwrap(), QueueRule::Nft);
+        assert_eq!(which_rule(no_nft(), || Ok(())).unwrap(), QueueRule::Target);
+        let said = which_rule(no_nft(), missing).unwrap_err().to_string();
+        assert!(said.starts_with("NFQUEUE: nft says"), "{said}");
+        assert!(
+            said.contains("no target NFQUEUE") && !said.contains('\n'),
+            "{said}"
+        );
+        let other = Err(SetupError::NoProgram("ip"));
+        assert!(matches!(
+            which_rule(other, missing),
+            Err(SetupError::NoProgram(_))
+        ));
+    }
+}
