@@ -2,10 +2,10 @@
 
 use crate::common::group::{Keys, OURS};
 use crate::common::packets::udp;
-use crate::common::sim::{MS, Online, PEER, moment, path, peer_rules};
+use crate::common::sim::{MS, Online, PEER, S, moment, path, peer_rules};
 use clew_group::Scheme;
 use clew_live::packet::{Burst, Clear, Delivery, Moment};
-use clew_live::receiver::{Inbound, InboundOptions};
+use clew_live::receiver::{Inbound, InboundOptions, TURN_WAIT_MAX};
 use clew_live::sender::{
     Cover, Outbound, OutboundOptions, Path, Unsent, WindowSize, live_policy, trailer_max,
 };
@@ -64,7 +64,9 @@ fn delivered(receiver: &mut Inbound<Keys>, packets: &[Vec<u8>], now: Moment) -> 
         receiver.finish(done, std::time::Duration::ZERO, now);
     }
     let mut out: Vec<Delivery> = Vec::new();
-    receiver.deliver(now, &mut out);
+    // Packets without a verdict hold others of their flow up for a moment.
+    let instant = now.instant + 2 * TURN_WAIT_MAX;
+    receiver.deliver(Moment { instant, ..now }, &mut out);
     out.into_iter().map(|delivery| delivery.bytes).collect()
 }
 
@@ -80,7 +82,7 @@ fn packets_arrive_without_their_trailers() {
         (Cover::Tree(64), 64),
     ] {
         let packets: Vec<_> = (0..count).map(|n| udp(1, n, 900)).collect();
-        let wire = signed(&mut sender(cover, 1_500), &packets, moment(MS, 0));
+        let wire = signed(&mut sender(cover, 1_500), &packets, moment(2 * S + MS, 0));
         assert_eq!(wire.len(), packets.len());
         for (wire, packet) in wire.iter().zip(&packets) {
             assert!(wire.ends_with(&MAGIC));
@@ -91,8 +93,11 @@ fn packets_arrive_without_their_trailers() {
             assert_eq!(&stripped, packet);
         }
         let mut receiver = receiver(moment(0, 0));
-        assert_eq!(delivered(&mut receiver, &wire, moment(2 * MS, 0)), packets);
-        let again = delivered(&mut receiver, &wire, moment(3 * MS, 0));
+        assert_eq!(
+            delivered(&mut receiver, &wire, moment(2 * S + 2 * MS, 0)),
+            packets
+        );
+        let again = delivered(&mut receiver, &wire, moment(2 * S + 3 * MS, 0));
         assert!(again.is_empty(), "copies");
     }
 }
@@ -100,9 +105,13 @@ fn packets_arrive_without_their_trailers() {
 #[test]
 fn what_is_not_a_peer_s_signed_packet_is_counted_and_not_delivered() {
     let packets: Vec<_> = (0..12).map(|n| udp(1, n, 300)).collect();
-    let wire = signed(&mut sender(Cover::Tree(64), 1_500), &packets, moment(MS, 0));
+    let wire = signed(
+        &mut sender(Cover::Tree(64), 1_500),
+        &packets,
+        moment(2 * S + MS, 0),
+    );
     let mut receiver = receiver(moment(0, 0));
-    let now = moment(2 * MS, 0);
+    let now = moment(2 * S + 2 * MS, 0);
     let altered = wire.iter().map(|packet| {
         let mut packet = packet.clone();
         packet[40] ^= 1;
@@ -126,7 +135,7 @@ fn what_is_not_a_peer_s_signed_packet_is_counted_and_not_delivered() {
 fn what_is_longer_than_the_path_is_refused_and_not_cut() {
     let mut sender = sender(Cover::Each, 1_000);
     let packets = [udp(1, 0, 900), udp(2, 0, 400)];
-    let wire = signed(&mut sender, &packets, moment(MS, 0));
+    let wire = signed(&mut sender, &packets, moment(2 * S + MS, 0));
     assert_eq!(wire.len(), 1);
     let refused = sender
         .metrics()
