@@ -14,7 +14,11 @@ pub struct Process {
     /// By which reports name it.
     pub name: String,
     child: Child,
+    is_gentle: bool,
 }
+
+/// How long a program may take to end by itself.
+const END: Duration = Duration::from_secs(10);
 
 impl Process {
     /// Starts it. Its output is thrown away; what it says of errors is shown.
@@ -26,6 +30,7 @@ impl Process {
         Ok(Self {
             name: name.into(),
             child,
+            is_gentle: false,
         })
     }
 
@@ -37,6 +42,7 @@ impl Process {
         Ok(Self {
             name: name.into(),
             child,
+            is_gentle: false,
         })
     }
 
@@ -48,13 +54,27 @@ impl Process {
         Ok(Self {
             name: name.into(),
             child,
+            is_gentle: false,
         })
     }
 
-    /// The CPU time of all its threads so far.
+    /// Lets it undo what it did when it is dropped.
+    pub fn ends_gently(&mut self) {
+        self.is_gentle = true;
+    }
+
+    /// The CPU time of all its threads so far, and of its children's.
     pub fn cpu(&self) -> io::Result<Duration> {
-        let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(self.child.id() as i32))?;
-        Ok(clock_gettime(clock)?.into())
+        let id = self.child.id();
+        let children = format!("/proc/{id}/task/{id}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        let children = children.split_whitespace().filter_map(|id| id.parse().ok());
+        let all = [id as i32].into_iter().chain(children);
+        all.map(|id| {
+            let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(id))?;
+            Ok(Duration::from(clock_gettime(clock)?))
+        })
+        .sum()
     }
 
     /// Whether it still runs.
@@ -75,6 +95,11 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        if self.is_gentle && self.runs() {
+            self.interrupt();
+            // If it does not end, it is killed.
+            let _ = wait_until(&self.name.clone(), END, || Ok(!self.runs()));
+        }
         // It may have ended itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -90,7 +115,16 @@ pub fn output(namespace: &Namespace, command: &[&str]) -> io::Result<Output> {
 
 /// Runs a program to its end. Returns what it printed if it succeeded.
 pub fn printed(namespace: &Namespace, command: &[&str]) -> io::Result<String> {
-    let output = output(namespace, command)?;
+    what_it_printed(command, output(namespace, command)?)
+}
+
+/// The same in no namespace.
+pub fn printed_here(command: &[&str]) -> io::Result<String> {
+    let (program, arguments) = command.split_first().unwrap_or((&"", &[]));
+    what_it_printed(command, Command::new(program).args(arguments).output()?)
+}
+
+fn what_it_printed(command: &[&str], output: Output) -> io::Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -153,6 +187,18 @@ pub fn need(programs: &[(&str, &str)]) -> io::Result<()> {
 fn join<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let names: Vec<_> = names.collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// The path of a program of this repository, built for release.
+pub fn built(program: &str) -> io::Result<std::path::PathBuf> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/release");
+    let path = std::path::Path::new(folder).join(program);
+    if path.is_file() {
+        return path.canonicalize();
+    }
+    let hint = "cargo build --release -p clew -p clew-live --example forwarder --bin clew";
+    let text = format!("{}: not there\nhint: {hint}", path.display());
+    Err(io::Error::other(text))
 }
 
 /// The path of a program.

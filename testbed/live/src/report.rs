@@ -1,7 +1,7 @@
 //! Samples of all rounds, as a table of the record that is printed.
 
 use crate::bed::BUFFERS;
-use clew_record::table::{Table, fixed};
+use clew_record::table::{BLANK, Table, fixed};
 use clew_record::{Build, Record, Run};
 use std::fs;
 
@@ -72,6 +72,7 @@ fn percentile_of(mut figures: Vec<f64>, share: f64) -> f64 {
 /// Three digits that matter, or all of an integer.
 fn number(figure: f64) -> String {
     match figure.abs() {
+        none if none.is_nan() => BLANK.into(),
         0.0 => "0".into(),
         small if small < 1.0 => fixed(3)(figure),
         few if few < 10.0 => fixed(2)(figure),

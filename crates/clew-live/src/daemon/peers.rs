@@ -8,9 +8,16 @@ use clew_packet::{Carrier, datagram};
 use clew_wire::Instant;
 use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 /// The end point of peers whose packets go to their own destinations.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+/// How long a learned end point must be silent before a packet from another one moves the peer.
+///
+/// A group signature names a group: each machine of it may claim each address of a peer, and whoever
+/// copies packets may be first. So nobody takes a peer away from an end point that is alive.
+const MOVE_AFTER: Duration = Duration::from_secs(2);
 
 /// How a peer is reached now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +26,10 @@ pub struct Reach {
     pub remote: Option<SocketAddr>,
     /// The own address for it, if the carrier has to know.
     pub local: Option<IpAddr>,
-    /// Whether the end point was learned from a valid packet.
+    /// Whether the end point was learned from a valid packet. A configured one stays.
     pub is_learned: bool,
+    /// When a valid packet came from the end point, if it was learned.
+    heard: Instant,
     path: PathMtu,
 }
 
@@ -46,6 +55,7 @@ impl Peers {
                 remote: peer.endpoint,
                 local: None,
                 is_learned: false,
+                heard: Instant::default(),
                 path: PathMtu::new(config.path_mtu),
             });
         }
@@ -65,8 +75,8 @@ impl Peers {
     /// Takes what was learned from an earlier configuration with the same prefixes.
     pub fn keep_learned(&mut self, earlier: &Self) {
         for (new, old) in self.reaches.iter_mut().zip(&earlier.reaches) {
-            let is_new = new.remote.is_some() && !old.is_learned && new.remote != old.remote;
-            if !is_new {
+            let is_same = new.remote == old.remote || new.remote.is_none() && old.is_learned;
+            if is_same {
                 let path = new.path;
                 *new = Reach { path, ..*old };
             }
@@ -108,8 +118,9 @@ impl Peers {
         (0..).zip(&self.reaches).filter_map(of)
     }
 
-    /// Takes where a valid packet of a peer came from. Returns whether that is new.
-    pub fn learn(&mut self, peer: PeerIndex, from: SocketAddr) -> bool {
+    /// Takes where a valid packet of a peer came from. Returns whether the peer moved there: it does if
+    /// it has no configured end point, and nothing came from the learned one for [`MOVE_AFTER`].
+    pub fn learn(&mut self, peer: PeerIndex, from: SocketAddr, now: Instant) -> bool {
         // With trailers packets find their own way.
         if self.carrier == Carrier::Trailer {
             return false;
@@ -118,12 +129,19 @@ impl Peers {
             return false;
         };
         let from = SocketAddr::new(from.ip().to_canonical(), from.port());
-        let is_new = reach.remote != Some(from);
-        if is_new {
-            reach.is_learned = true;
+        let may_move = match reach.remote {
+            None => true,
+            Some(remote) if remote == from => {
+                reach.heard = now;
+                false
+            }
+            Some(_) => reach.is_learned && now - reach.heard >= MOVE_AFTER,
+        };
+        if may_move {
+            (reach.is_learned, reach.heard) = (true, now);
             (reach.remote, reach.local) = (Some(from), None);
         }
-        is_new
+        may_move
     }
 
     /// Asks for own addresses that are missing.
@@ -217,27 +235,42 @@ mod tests {
     }
 
     #[test]
-    fn the_last_valid_packet_says_where_a_peer_is() {
+    fn a_peer_without_end_point_is_learned_and_moves_when_it_is_silent() {
         let mut peers = Peers::new(&config(TWO));
         assert_eq!(peers.paths(at(0)).count(), 1, "one is not known yet");
-        let from: SocketAddr = "192.0.2.1:40000".parse().unwrap();
-        assert!(peers.learn(PeerIndex(1), from));
-        assert!(!peers.learn(PeerIndex(1), from));
+        let [one, other]: [SocketAddr; 2] =
+            ["192.0.2.1:40000", "192.0.2.1:40001"].map(|address| address.parse().unwrap());
+        assert!(peers.learn(PeerIndex(1), one, at(0)));
         let mapped = "[::ffff:192.0.2.1]:40000".parse().unwrap();
-        assert!(!peers.learn(PeerIndex(1), mapped), "the same address");
-        assert_eq!(peers.paths(at(0)).count(), 2);
-        assert!(peers.reach(PeerIndex(1)).unwrap().is_learned);
-        // A peer with a configured end point moves, too.
-        assert!(peers.learn(PeerIndex(0), from));
-        assert_eq!(peers.reach(PeerIndex(0)).unwrap().remote, Some(from));
-        assert!(!peers.learn(PeerIndex(7), from), "no such peer");
+        assert!(
+            !peers.learn(PeerIndex(1), mapped, at(1)),
+            "the same address"
+        );
+        assert_eq!(peers.paths(at(1)).count(), 2);
+        assert!(
+            !peers.learn(PeerIndex(1), other, at(2)),
+            "heard a second ago"
+        );
+        assert!(peers.learn(PeerIndex(1), other, at(3)), "silent for two");
+        assert!(!peers.learn(PeerIndex(1), one, at(4)));
+        assert_eq!(peers.reach(PeerIndex(1)).unwrap().remote, Some(other));
+        assert!(!peers.learn(PeerIndex(7), one, at(4)), "no such peer");
+    }
+
+    #[test]
+    fn nobody_moves_a_configured_end_point() {
+        let mut peers = Peers::new(&config(TWO));
+        let configured = peers.reach(PeerIndex(0)).unwrap().remote;
+        let from = "192.0.2.1:40000".parse().unwrap();
+        assert!(!peers.learn(PeerIndex(0), from, at(1_000)));
+        assert_eq!(peers.reach(PeerIndex(0)).unwrap().remote, configured);
     }
 
     #[test]
     fn a_reload_keeps_what_was_learned_unless_the_end_point_is_new() {
         let mut old = Peers::new(&config(TWO));
         let from: SocketAddr = "192.0.2.1:40000".parse().unwrap();
-        old.learn(PeerIndex(1), from);
+        old.learn(PeerIndex(1), from, at(0));
         let mut new = Peers::new(&config(&TWO.replace("\"10.0.0.2\"", "\"10.0.0.3\"")));
         new.keep_learned(&old);
         let remotes: Vec<_> = new.reaches().iter().map(|reach| reach.remote).collect();

@@ -23,7 +23,6 @@ pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
     while !shared.is_stopping() {
         shared.turns[1].fetch_add(1, Ordering::Relaxed);
         let any = receive(shared, &mut room, &mut cookies)?;
-        shared.work.notify_one();
         take_cookies(shared, &mut cookies);
         send_replies(shared);
         let next = shared.deliver();

@@ -246,11 +246,17 @@ impl<K: KeySource> Shared<K> {
         }
     }
 
-    /// Delivers what is verified. Returns when to come again.
+    /// Delivers what is verified, and wakes a verifier if there is work. Returns when to come again.
     pub fn deliver(&self) -> Option<Instant> {
         let mut delivery = lock(&self.delivery);
         let Deliverer { writer, ready } = &mut *delivery;
-        let next = lock(&self.inbound).deliver(self.clock.now(), ready);
+        let mut inbound = lock(&self.inbound);
+        let next = inbound.deliver(self.clock.now(), ready);
+        let has_work = inbound.has_work();
+        drop(inbound);
+        if has_work {
+            self.work.notify_one();
+        }
         if ready.is_empty() {
             return next;
         }
@@ -275,7 +281,7 @@ impl<K: KeySource> Shared<K> {
             if let Some(traffic) = table.traffic.get_mut(usize::from(delivery.peer.0)) {
                 *traffic = (traffic.0 + 1, Some(now));
             }
-            has_moved |= table.peers.learn(delivery.peer, delivery.from);
+            has_moved |= table.peers.learn(delivery.peer, delivery.from, now);
         }
         drop(table);
         if has_moved {

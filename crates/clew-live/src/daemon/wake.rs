@@ -2,8 +2,9 @@
 
 use clew_wire::Instant;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -45,9 +46,8 @@ impl Wake {
         let all = descriptors.chain(own);
         let mut all: Vec<_> = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         let wait = until.map_or(TURN, |until| (until - now).min(TURN));
-        // A wait that ends early would only begin again.
-        let millis = u16::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u16::MAX);
-        match poll(&mut all, PollTimeout::from(millis)) {
+        // Whole milliseconds would double the wait of small packets for each other.
+        match ppoll(&mut all, Some(TimeSpec::from_duration(wait)), None) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(other) => return Err(other.into()),
         }
@@ -63,4 +63,28 @@ pub fn writable<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>, wait: Dur
         .collect();
     let millis = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
     poll(&mut all, PollTimeout::from(millis)).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wait of less than a millisecond is not rounded up, and one without end is not turned down.
+    #[test]
+    fn waits_end_at_their_time_and_at_a_wake() {
+        let wake = Wake::new().unwrap();
+        let nobody = std::iter::empty::<BorrowedFd<'_>>;
+        let wait = |micros: u64| {
+            let begin = std::time::Instant::now();
+            let until = Some(Instant::from_nanos(micros * 1_000));
+            wake.wait(nobody(), until, Instant::from_nanos(0)).unwrap();
+            begin.elapsed()
+        };
+        let shortest = (0..50).map(|_| wait(200)).min().unwrap();
+        assert!(shortest >= Duration::from_micros(200), "{shortest:?}");
+        assert!(shortest < Duration::from_millis(1), "{shortest:?}");
+        wake.wake();
+        assert!(wait(60_000_000) < TURN, "it was woken");
+        assert!(wait(60_000_000) >= TURN, "that wake is spent");
+    }
 }

@@ -183,6 +183,11 @@ impl<K: KeySource> Inbound<K> {
         Some(Work { tasks, charged })
     }
 
+    /// Returns whether signatures wait for a verifier.
+    pub const fn has_work(&self) -> bool {
+        self.queue.count() > 0
+    }
+
     /// Takes verified signatures back. `spent` is the CPU time that they took.
     pub fn finish(&mut self, done: Done, spent: Duration, now: Moment) {
         self.metrics.verification_ns += u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);

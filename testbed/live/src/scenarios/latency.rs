@@ -3,6 +3,7 @@
 use super::in_turn;
 use crate::measure::{percentile, ping};
 use crate::options::{Common, Pings};
+use crate::systems::Counts;
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
 use line::Condition;
@@ -16,6 +17,7 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
             ..Condition::default()
         })?;
         let client = scene.topology.client();
+        let before = scene.system.counts(scene.topology)?;
         let times = ping(
             client.namespace,
             &scene.running.server.v4,
@@ -32,11 +34,29 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
             .iter()
             .map(|report| report.lateness_us.p99)
             .fold(0.0, f64::max);
-        let figures = vec![at(50.0), at(90.0), at(99.0), at(100.0), missing, late];
+        let after = scene.system.counts(scene.topology)?;
+        let verification = before.zip(after).map_or(f64::NAN, verification);
+        let figures = vec![
+            at(50.0),
+            at(90.0),
+            at(99.0),
+            at(100.0),
+            missing,
+            late,
+            verification,
+        ];
         samples.add(scene.system.name(), figures);
         Ok(())
     })?;
-    let columns = ["p50", "p90", "p99", "max", "missing", "late p99"];
+    let columns = [
+        "p50",
+        "p90",
+        "p99",
+        "max",
+        "missing",
+        "late p99",
+        "verification",
+    ];
     let title = format!(
         "Round trips of {} pings, one each {:?}, in ms; the line adds {:?} each way",
         pings.count, pings.pause, pings.delay
@@ -48,5 +68,17 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
     record
         .notes
         .push("late p99: of the line itself, in microseconds".into());
+    record
+        .notes
+        .push("verification: CPU microseconds of one, in this run".into());
     Ok(())
+}
+
+/// What one verification took, of both daemons.
+fn verification((before, after): ([Counts; 2], [Counts; 2])) -> f64 {
+    let sum = |of: fn(&Counts) -> f64| -> f64 {
+        let sides = before.iter().zip(&after);
+        sides.map(|(before, after)| of(after) - of(before)).sum()
+    };
+    sum(|counts| counts.verification) / sum(|counts| counts.verified).max(1.0) * 1e6
 }

@@ -37,7 +37,7 @@ pub fn in_turn(
     let systems = systems::chosen(&common.systems)?;
     let mut samples = Samples::about(systems.iter().map(|system| (system.name(), system.about())));
     for _ in 0..common.rounds {
-        for system in &systems {
+        for system in systems.iter().filter(|s| s.shapes().contains(&shape)) {
             let bed = Bed::open()?;
             let one = one(&bed, &**system, common, shape, beside, |scene| {
                 work(scene, &mut samples)

@@ -3,13 +3,14 @@
 use super::{Scene, in_turn};
 use crate::measure::{Load, iperf};
 use crate::options::{Common, Streams};
+use crate::systems::Counts;
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
 use line::{Condition, Loss};
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 16] = [
     "Mbit/s",
     "packets/s",
     "sent again",
@@ -19,6 +20,13 @@ const COLUMNS: [&str; 9] = [
     "queue full",
     "accidents",
     "late p99",
+    "signed/s",
+    "verified/s",
+    "verification",
+    "pool near",
+    "pool far",
+    "refill/s",
+    "dropped",
 ];
 
 /// Runs the scenario.
@@ -69,6 +77,9 @@ pub fn run(common: &Common, streams: &Streams, record: &mut Record) -> io::Resul
     record
         .notes
         .push("late p99: how late the line was with 99 of 100 packets, in microseconds".into());
+    record.notes.push(
+        "signed/s, verified/s, refill/s, dropped: of both daemons; verification: CPU microseconds a signature".into(),
+    );
     Ok(())
 }
 
@@ -90,14 +101,18 @@ fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::R
         rate: 0,
         datagrams: streams.datagrams,
     };
+    let before = scene.system.counts(scene.topology)?;
+    let start = Instant::now();
     let (found, cpu) = scene.with_cpu(|| iperf(scene.hosts(), &scene.running.server.v4, &load))?;
+    let time = start.elapsed().as_secs_f64();
+    let after = scene.system.counts(scene.topology)?;
     let reports = scene.topology.report()?;
     let sum = |count: fn(&line::Report) -> u64| reports.iter().map(count).sum::<u64>() as f64;
     let late = reports
         .iter()
         .map(|report| report.lateness_us.p99)
         .fold(0.0, f64::max);
-    Ok(vec![
+    let mut figures = vec![
         found.bits / 1e6,
         found.datagrams,
         found.retransmits,
@@ -107,7 +122,30 @@ fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::R
         sum(|report| report.dropped.queue_full),
         sum(|report| report.dropped.by_accident()),
         late,
-    ])
+    ];
+    figures.extend(signing(before.zip(after), time));
+    Ok(figures)
+}
+
+/// What both daemons did in that time; the pools as they are after it.
+fn signing(counts: Option<([Counts; 2], [Counts; 2])>, time: f64) -> [f64; 7] {
+    let Some((before, after)) = counts else {
+        return [f64::NAN; 7];
+    };
+    let sum = |of: fn(&Counts) -> f64| -> f64 {
+        let sides = before.iter().zip(&after);
+        sides.map(|(before, after)| of(after) - of(before)).sum()
+    };
+    let verified = sum(|counts| counts.verified);
+    [
+        sum(|counts| counts.signed) / time,
+        verified / time,
+        sum(|counts| counts.verification) / verified.max(1.0) * 1e6,
+        after[0].ready,
+        after[1].ready,
+        sum(|counts| counts.prepared) / time,
+        sum(|counts| counts.dropped),
+    ]
 }
 
 fn milliseconds(time: Duration) -> f64 {

@@ -3,12 +3,15 @@
 //! A system gets a [`Topology`] without any route between the inner addresses. It starts what it needs in
 //! the namespaces of both carriers, and returns when packets pass. What it started ends with what it returns.
 
+mod clew;
+mod forwarder;
 mod none;
 mod wireguard_go;
 
 use crate::bed::Bed;
 use crate::process::Process;
-use crate::topology::Topology;
+use crate::topology::{Shape, Topology};
+use clap::ValueEnum;
 use std::io;
 use std::time::Duration;
 
@@ -20,6 +23,16 @@ pub trait System {
     /// What a reader must know of it, in a line.
     fn about(&self) -> &'static str;
 
+    /// Whether it runs if nobody names systems.
+    fn is_default(&self) -> bool {
+        true
+    }
+
+    /// The networks that it can be in.
+    fn shapes(&self) -> &'static [Shape] {
+        Shape::value_variants()
+    }
+
     /// The UDP port of the far carrier that an attacker aims at. `None` if it has no datagrams of its own.
     fn port(&self) -> Option<u16>;
 
@@ -28,6 +41,30 @@ pub trait System {
 
     /// Carries packets until the result is dropped.
     fn start(&self, bed: &Bed, topology: &Topology) -> io::Result<Running>;
+
+    /// What the daemons of both sides have counted so far. `None` of a system that does not sign.
+    fn counts(&self, _: &Topology) -> io::Result<Option<[Counts; 2]>> {
+        Ok(None)
+    }
+}
+
+/// What a daemon that signs has counted since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Signatures made.
+    pub signed: f64,
+    /// Signatures verified.
+    pub verified: f64,
+    /// The CPU time of that, in seconds.
+    pub verification: f64,
+    /// Precursors that are ready now.
+    pub ready: f64,
+    /// Precursors prepared.
+    pub prepared: f64,
+    /// Signatures without one that was ready.
+    pub online: f64,
+    /// Packets dropped.
+    pub dropped: f64,
 }
 
 /// A system that carries packets.
@@ -69,13 +106,86 @@ impl Running {
 
 /// All systems, the baseline first.
 pub fn all() -> Vec<Box<dyn System>> {
-    vec![Box::new(none::Routes), Box::new(wireguard_go::WireguardGo)]
+    let mut all: Vec<Box<dyn System>> = vec![Box::new(none::Routes)];
+    all.extend(FORWARDERS.map(|(name, about, trailer)| -> Box<dyn System> {
+        Box::new(forwarder::Forwarder {
+            name,
+            about,
+            trailer,
+        })
+    }));
+    all.push(Box::new(wireguard_go::WireguardGo));
+    all.extend(
+        DAEMONS.map(|(name, about, scheme, mode, block)| -> Box<dyn System> {
+            Box::new(clew::Clew {
+                name,
+                about,
+                scheme,
+                mode,
+                block,
+            })
+        }),
+    );
+    all
 }
 
-/// Those that are named, or all that this machine has.
+const FORWARDERS: [(&str, &str, u16); 2] = [
+    ("clew-plain", "clew's carrier, nothing beside the packet", 0),
+    (
+        "clew-empty",
+        "clew's carrier, zeros of the same length in place of signatures",
+        forwarder::TREE,
+    ),
+];
+
+/// Name, text, scheme, mode, and the largest block.
+type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
+
+const DAEMONS: [Daemon; 7] = [
+    ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
+    (
+        "clew-256",
+        "the same, blocks of up to 256 packets",
+        "xr",
+        "tree",
+        256,
+    ),
+    (
+        "clew-window",
+        "clew up, xr, mode window",
+        "xr",
+        "window",
+        64,
+    ),
+    ("clew-each", "clew up, xr, mode each", "xr", "each", 64),
+    (
+        "clew-bbs04",
+        "clew up, bbs04, mode tree",
+        "bbs04",
+        "tree",
+        64,
+    ),
+    (
+        "clew-bbs04-window",
+        "clew up, bbs04, mode window",
+        "bbs04",
+        "window",
+        64,
+    ),
+    (
+        "clew-bbs04-each",
+        "clew up, bbs04, mode each",
+        "bbs04",
+        "each",
+        64,
+    ),
+];
+
+/// Those that are named, or the usual ones that this machine has.
 pub fn chosen(names: &[String]) -> io::Result<Vec<Box<dyn System>>> {
     let mut systems = all();
     if names.is_empty() {
+        systems.retain(|system| system.is_default());
         systems.retain(|system| match system.available() {
             Ok(()) => true,
             Err(error) => {

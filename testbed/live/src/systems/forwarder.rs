@@ -1,0 +1,108 @@
+//! clew's carrier alone: the same reads and writes, nothing signed and nothing verified. It is an
+//! example of crate `clew-live`, which no configuration leads to.
+
+use super::{Addresses, Running, System};
+use crate::bed::{Bed, Namespace};
+use crate::process::{Process, built, wait_until};
+use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
+use std::io;
+use std::time::Duration;
+
+/// The carrier with trailers of zeros, or without any.
+pub struct Forwarder {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub trailer: u16,
+}
+
+/// What a packet of mode `tree` has besides itself, from the largest TCP segments that clew lets pass.
+pub const TREE: u16 = 223;
+
+const PROGRAM: &str = "examples/forwarder";
+const PORT: u16 = 4_908;
+const DEVICE: &str = "forward";
+/// IPv4 and UDP outside.
+const HEADERS: u16 = 28;
+
+impl System for Forwarder {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn port(&self) -> Option<u16> {
+        Some(PORT)
+    }
+
+    fn shapes(&self) -> &'static [Shape] {
+        &[Shape::Pair, Shape::Gateway]
+    }
+
+    fn available(&self) -> io::Result<()> {
+        built(PROGRAM).map(drop)
+    }
+
+    fn start(&self, _: &Bed, topology: &Topology) -> io::Result<Running> {
+        let (client, server) = (topology.client(), topology.server());
+        let own = (topology.shape != Shape::Gateway).then_some([&*client.v4, &client.v6]);
+        let near = self.side(topology.near(), FAR_OUTER[0], FAR_INNER, own)?;
+        let own = Some([&*server.v4, &server.v6]);
+        let far = self.side(topology.far(), NEAR_OUTER[0], NEAR_INNER, own)?;
+        Ok(Running {
+            near: vec![near],
+            far: vec![far],
+            client: Addresses {
+                v4: client.v4,
+                v6: Some(client.v6),
+            },
+            server: Addresses {
+                v4: server.v4,
+                v6: Some(server.v6),
+            },
+            both_ways: true,
+        })
+    }
+}
+
+impl Forwarder {
+    fn side(
+        &self,
+        namespace: &Namespace,
+        peer: &str,
+        networks: [&str; 2],
+        own: Option<[&str; 2]>,
+    ) -> io::Result<Process> {
+        let mtu = 1_500 - HEADERS - self.trailer;
+        // As clew sets up its own.
+        namespace.ip(&format!("tuntap add dev {DEVICE} mode tun vnet_hdr"))?;
+        namespace.ip(&format!("link set dev {DEVICE} addrgenmode none"))?;
+        namespace.ip(&format!(
+            "link set dev {DEVICE} mtu {mtu} txqueuelen 4000 up"
+        ))?;
+        let program = built(PROGRAM)?;
+        let (port, trailer) = (PORT.to_string(), self.trailer.to_string());
+        let to = format!("{peer}:{PORT}");
+        let command = [&*program.to_string_lossy(), DEVICE, &port, &to, &trailer];
+        let process = Process::start(namespace, self.name, &command)?;
+        for (place, network) in networks.iter().enumerate() {
+            let source = own.map(|own| format!(" src {}", own[place]));
+            let source = source.unwrap_or_default();
+            let route = format!("route add {network} dev {DEVICE}{source}");
+            // An MTU below 1280 has no IPv6.
+            match namespace.ip(&route) {
+                Err(_) if network.contains(':') && mtu < 1_280 => {}
+                other => other?,
+            }
+        }
+        let port = PORT.to_string();
+        let listens = || {
+            let sockets = crate::process::printed(namespace, &["ss", "-Hlnu"])?;
+            Ok(sockets.contains(&port))
+        };
+        wait_until(self.name, Duration::from_secs(10), listens)?;
+        Ok(process)
+    }
+}
