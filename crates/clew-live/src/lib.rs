@@ -18,6 +18,7 @@ mod ecn;
 pub mod histogram;
 pub mod identity;
 mod mss;
+mod netfilter;
 pub mod packet;
 pub mod pool;
 pub mod receiver;

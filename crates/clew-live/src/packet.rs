@@ -2,7 +2,7 @@
 
 use clew_packet::Timestamp;
 use clew_wire::Instant;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// A moment, by both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,4 +80,19 @@ pub struct Reply {
     pub from: SocketAddr,
     /// The UDP payload.
     pub bytes: Vec<u8>,
+}
+
+/// The destination in the header of an IP packet.
+pub(crate) fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => {
+            let octets: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
+            Some(octets.into())
+        }
+        6 => {
+            let octets: [u8; 16] = packet.get(24..40)?.try_into().ok()?;
+            Some(octets.into())
+        }
+        _ => None,
+    }
 }

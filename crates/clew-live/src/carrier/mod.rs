@@ -1,11 +1,17 @@
-//! How clear packets leave and enter the host, and datagrams the network: a TUN and UDP sockets,
-//! each many packets per system call where the kernel can.
+//! How clear packets leave and enter the host, and signed ones the network: a TUN, and UDP sockets or
+//! raw ones, each many packets per system call where the kernel can.
 
+mod network;
 mod path;
+mod queue;
+mod raw;
 mod tun;
 mod udp;
 
+pub use network::{Arrived, Network};
 pub use path::{PATH_MTU_LEAST, PathMtu};
+pub use queue::{QueueError, QueueProcess, copies_socket};
+pub use raw::Raw;
 pub use tun::{Tun, TunReader, TunWriter};
 pub use udp::{Datagrams, Refusal, Udp, UdpError};
 

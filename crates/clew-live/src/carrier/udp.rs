@@ -48,6 +48,8 @@ pub enum Refusal {
     TooLong,
     /// The source address is not this host's any more.
     Source,
+    /// Nobody knows where the peer is.
+    NoAddress,
     /// Everything else: no route, no permission, an interface that is down.
     Other(i32),
 }
@@ -346,6 +348,11 @@ impl Default for Datagrams {
 }
 
 impl Datagrams {
+    /// Returns the memory, for a carrier that brings packets one by one.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
     fn fill(&mut self, socket: &One) -> io::Result<bool> {
         (self.count, self.is_ipv4, self.port) = (0, socket.is_ipv4, socket.port);
         let mut slices = self.bytes.chunks_mut(TRAIN).map(IoSliceMut::new);

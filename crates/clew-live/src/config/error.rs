@@ -81,6 +81,35 @@ pub enum Rule {
     /// Rules of `exclude` are not too many.
     #[error("more than {EXCLUDES_MAX} rules in exclude")]
     Excludes,
+    /// Something is verified, so that trailers are taken off.
+    #[error(
+        "inbound = \"off\": carrier = \"trailer\" needs monitor or enforce, which take trailers off"
+    )]
+    TrailersStay,
+    /// A daemon that puts trailers on packets has no end point.
+    #[error("endpoint: with carrier = \"trailer\" packets go to their own destinations; remove it")]
+    EndpointUnused,
+    /// The interface leaves room for trailers.
+    #[error(
+        "mtu {is}: with carrier = \"trailer\" at most {most}, which is path-mtu less the longest trailer"
+    )]
+    NoRoom {
+        /// What stands there.
+        is: u16,
+        /// The largest value.
+        most: u16,
+    },
+    /// IPv6 has the packets that it needs.
+    #[error(
+        "carrier = \"trailer\" with IPv6 prefixes: packets of 1280 bytes need path-mtu {needed} or more, \
+         and it is {is}; choose udp-tunnel, or remove these prefixes"
+    )]
+    TrailerIpv6 {
+        /// The path MTU.
+        is: u16,
+        /// The smallest one that would do.
+        needed: u16,
+    },
     /// A number is in its range.
     #[error("{key} {is}: need {least} to {most}")]
     Range {

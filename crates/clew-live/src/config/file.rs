@@ -4,6 +4,7 @@ use super::{
     CarrierMode, Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX,
     InboundMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing,
 };
+use crate::sender::trailer_max;
 use ipnet::IpNet;
 use serde::Deserialize;
 use std::fs::File;
@@ -127,6 +128,14 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
     let port = number("port", raw.port.as_ref(), u64::from(PORT), 1..=65_535)?;
     let table = number("table", raw.table.as_ref(), port, TABLE)?;
     let port = port as u16;
+    let signing = signing(&raw.signing)?;
+    let path_mtu = number("path-mtu", raw.path_mtu.as_ref(), MTU_DEFAULT, PATH_MTU)? as u16;
+    let mtu = match raw.carrier {
+        CarrierMode::Trailer => trailer_mtu(&raw, &signing, path_mtu)?,
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+            number("mtu", raw.mtu.as_ref(), MTU_DEFAULT, MTU)? as u16
+        }
+    };
     Ok(Config {
         interface: interface(raw.interface.as_ref(), &name)?,
         key: folder.join(raw.key),
@@ -135,18 +144,57 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         inbound: raw.inbound,
         outbound: raw.outbound,
         carrier: raw.carrier,
-        mtu: number("mtu", raw.mtu.as_ref(), MTU_DEFAULT, MTU)? as u16,
-        path_mtu: number("path-mtu", raw.path_mtu.as_ref(), MTU_DEFAULT, PATH_MTU)? as u16,
+        mtu,
+        path_mtu,
         offload: matches!(raw.offload, Offload::Auto),
         sign_ntp: raw.sign_ntp,
         exclude: excludes(&raw.exclude)?,
-        signing: signing(&raw.signing)?,
+        signing,
         metrics: raw.metrics,
         peers: peers(raw.peer, port, folder)?,
         table: table as u32,
         name,
         port,
     })
+}
+
+/// Returns the MTU with which every packet has room for its trailer, and checks what else this
+/// carrier needs.
+fn trailer_mtu(raw: &Raw, signing: &Signing, path_mtu: u16) -> Result<u16, Broken> {
+    if raw.inbound == InboundMode::Off {
+        return Err((None, Rule::TrailersStay));
+    }
+    let mut endpoints = raw.peer.iter().filter_map(|peer| peer.endpoint.as_ref());
+    if let Some(endpoint) = endpoints.next() {
+        return Err((Some(endpoint.span()), Rule::EndpointUnused));
+    }
+    let longest = trailer_max(signing.sender_cover()) as u16;
+    let most = path_mtu.saturating_sub(longest);
+    let least = *PATH_MTU.start();
+    if u64::from(most) < least {
+        let rule = Rule::Range {
+            key: "path-mtu",
+            is: path_mtu.into(),
+            least: least + u64::from(longest),
+            most: *PATH_MTU.end(),
+        };
+        return Err((raw.path_mtu.as_ref().map(Spanned::span), rule));
+    }
+    let range = least..=*MTU.end();
+    let mtu = number("mtu", raw.mtu.as_ref(), most.into(), range)? as u16;
+    if mtu > most {
+        let rule = Rule::NoRoom { is: mtu, most };
+        return Err((raw.mtu.as_ref().map(Spanned::span), rule));
+    }
+    let mut prefixes = raw.peer.iter().flat_map(|peer| peer.prefixes.get_ref());
+    let v6 = prefixes.find(|net| net.get_ref().addr().is_ipv6());
+    match v6.filter(|_| u64::from(mtu) < *MTU.start()) {
+        None => Ok(mtu),
+        Some(net) => {
+            let (is, needed) = (path_mtu, *MTU.start() as u16 + longest);
+            Err((Some(net.span()), Rule::TrailerIpv6 { is, needed }))
+        }
+    }
 }
 
 fn number(

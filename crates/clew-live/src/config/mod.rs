@@ -11,6 +11,7 @@ pub use error::{ConfigError, Rule};
 pub use exclude::{Exclude, Protocol};
 pub use file::is_name;
 
+use crate::sender::{Cover, WindowSize};
 use ipnet::IpNet;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -64,6 +65,8 @@ pub enum CarrierMode {
     UdpTunnel,
     /// The packet's upper layer in a UDP datagram, with the outer header's addresses.
     UdpTransport,
+    /// The packet with a trailer at its end, between the same addresses.
+    Trailer,
 }
 
 /// What a signature covers.
@@ -103,6 +106,19 @@ pub struct Signing {
     pub when_empty: EmptyPool,
 }
 
+impl Signing {
+    /// Returns what one signature covers, as a sender takes it.
+    pub fn sender_cover(&self) -> Cover {
+        match self.cover {
+            CoverMode::Each => Cover::Each,
+            CoverMode::Window => {
+                Cover::Window(WindowSize::Fixed(self.block.min(clew_packet::WINDOW_MAX)))
+            }
+            CoverMode::Tree => Cover::Tree(self.block),
+        }
+    }
+}
+
 /// A host or network that signed packets are exchanged with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
@@ -131,9 +147,10 @@ pub struct Config {
     pub outbound: OutboundMode,
     /// The carrier.
     pub carrier: CarrierMode,
-    /// The UDP port of this host's carrier.
+    /// The UDP port of this host's carrier; with `trailer` the number of the kernel's queue.
     pub port: u16,
-    /// The number of the routing table, and of the first of three routing rules.
+    /// The number of the routing table, of the first of three routing rules, and of the mark on
+    /// packets with trailers.
     pub table: u32,
     /// The name of the TUN interface.
     pub interface: String,

@@ -18,14 +18,15 @@ pub use reload::{Load, Material};
 pub use shared::Dropped;
 pub use supervise::{Hooks, run};
 
-use crate::carrier::{Offloads, Tun, Udp};
+use crate::carrier::{Network, Offloads, Raw, Tun, Udp};
 use crate::config::Config;
 use std::io;
+use std::os::fd::OwnedFd;
 
 /// What is opened while there are privileges, if there are.
 pub struct Devices {
     tun: Tun,
-    udp: Udp,
+    network: Network,
 }
 
 /// Why the devices cannot be opened.
@@ -39,6 +40,9 @@ pub enum DeviceError {
         /// Why.
         error: io::Error,
     },
+    /// Sockets for packets with trailers, and the kernel's queue.
+    #[error("carrier trailer: {0}")]
+    Raw(io::Error),
     /// The port.
     #[error("UDP port {port}: {error}")]
     Udp {
@@ -60,26 +64,34 @@ fn tun_trouble(error: &io::Error) -> String {
 }
 
 impl Devices {
-    /// Opens them.
+    /// Opens them. The carrier `trailer` needs privileges for that, and the data plane's end of
+    /// [`copies_socket`](crate::carrier::copies_socket).
     ///
     /// # Errors
     /// The system refuses one.
-    pub fn open(config: &Config) -> Result<Self, DeviceError> {
+    pub fn open(config: &Config, copies: Option<OwnedFd>) -> Result<Self, DeviceError> {
         let tun = Tun::attach(&config.interface, config.mtu, config.offload);
         let tun = tun.map_err(|error| DeviceError::Tun {
             name: config.interface.clone(),
             error,
         })?;
         let port = config.port;
-        let udp = Udp::bind(port).map_err(|error| DeviceError::Udp { port, error })?;
-        Ok(Self { tun, udp })
+        let network = match copies {
+            Some(copies) => {
+                Network::Raw(Raw::open(config.table, copies).map_err(DeviceError::Raw)?)
+            }
+            None => {
+                Network::Udp(Udp::bind(port).map_err(|error| DeviceError::Udp { port, error })?)
+            }
+        };
+        Ok(Self { tun, network })
     }
 
     /// Returns what the kernel does for them.
     pub fn offloads(&self) -> Offloads {
         let mut offloads = Offloads::default();
         self.tun.offloads(&mut offloads);
-        self.udp.offloads(&mut offloads);
+        self.network.offloads(&mut offloads);
         offloads
     }
 }

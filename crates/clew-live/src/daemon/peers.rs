@@ -7,8 +7,11 @@ use crate::sender::Path;
 use clew_packet::{Carrier, datagram};
 use clew_wire::Instant;
 use ipnet::IpNet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
+
+/// The end point of peers whose packets go to their own destinations.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// How long a learned end point must be silent before a packet from another one moves the peer.
 ///
@@ -60,6 +63,7 @@ impl Peers {
         let carrier = match config.carrier {
             CarrierMode::UdpTunnel => Carrier::UdpTunnel,
             CarrierMode::UdpTransport => Carrier::UdpTransport,
+            CarrierMode::Trailer => Carrier::Trailer,
         };
         Self {
             carrier,
@@ -101,7 +105,10 @@ impl Peers {
     pub fn paths(&self, now: Instant) -> impl Iterator<Item = (PeerIndex, Path)> + '_ {
         let of = move |(index, reach): (u16, &Reach)| {
             let path = Path {
-                remote: reach.remote?,
+                remote: match self.carrier {
+                    Carrier::Trailer => NOWHERE,
+                    Carrier::UdpTunnel | Carrier::UdpTransport => reach.remote?,
+                },
                 local: reach.local,
                 mtu: reach.path.at(now),
                 carrier: self.carrier,
@@ -114,6 +121,10 @@ impl Peers {
     /// Takes where a valid packet of a peer came from. Returns whether the peer moved there: it does if
     /// it has no configured end point, and nothing came from the learned one for [`MOVE_AFTER`].
     pub fn learn(&mut self, peer: PeerIndex, from: SocketAddr, now: Instant) -> bool {
+        // With trailers packets find their own way.
+        if self.carrier == Carrier::Trailer {
+            return false;
+        }
         let Some(reach) = self.reaches.get_mut(usize::from(peer.0)) else {
             return false;
         };
@@ -172,21 +183,6 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// The destination of an IP packet.
-pub fn destination(packet: &[u8]) -> Option<IpAddr> {
-    match packet.first()? >> 4 {
-        4 => {
-            let octets: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
-            Some(octets.into())
-        }
-        6 => {
-            let octets: [u8; 16] = packet.get(24..40)?.try_into().ok()?;
-            Some(octets.into())
-        }
-        _ => None,
-    }
-}
-
 /// Whether a packet is a datagram of this daemon's own carrier: the rules failed that keep it out.
 pub fn is_own(packet: &[u8], port: u16) -> bool {
     const UDP: u8 = 17;
@@ -203,6 +199,7 @@ pub fn is_own(packet: &[u8], port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::destination;
 
     fn config(peers: &str) -> Config {
         let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
 //! From the network to the TUN: receive, verify, deliver in order.
 
 use super::shared::{Dropped, Shared, lock};
-use crate::carrier::Datagrams;
-use crate::packet::{Burst, CookieMessage, Outer, PeerIndex};
+use crate::carrier::{Arrived, Datagrams};
+use crate::packet::{Burst, CookieMessage, PeerIndex};
 use clew_packet::KeySource;
 use clew_wire::Instant;
 use nix::time::{ClockId, clock_gettime};
@@ -33,7 +33,7 @@ pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
             shared.receiver_due.store(due, Ordering::Release);
             shared
                 .wake_receiver
-                .wait(shared.udp.descriptors(), next, now)?;
+                .wait(shared.network.arrivals().into_iter(), next, now)?;
         }
     }
     Ok(())
@@ -45,14 +45,18 @@ fn receive<K: KeySource>(
     cookies: &mut Vec<(SocketAddr, CookieMessage)>,
 ) -> io::Result<bool> {
     let mut held = None;
-    let take = |datagram: &[u8], outer: &Outer| {
+    let take = |arrived: Arrived<'_>| {
         let (inbound, now) =
             held.get_or_insert_with(|| (lock(&shared.inbound), shared.clock.now()));
-        if let Some(cookie) = inbound.receive(datagram, outer, *now) {
-            cookies.push((outer.source, cookie));
+        match arrived {
+            Arrived::Datagram(datagram, outer) => {
+                let cookie = inbound.receive(datagram, outer, *now);
+                cookies.extend(cookie.map(|cookie| (outer.source, cookie)));
+            }
+            Arrived::Trailed(packet) => inbound.receive_trailed(packet, *now),
         }
     };
-    shared.udp.receive(room, take)
+    shared.network.receive(room, take)
 }
 
 fn take_cookies<K: KeySource>(shared: &Shared<K>, cookies: &mut Vec<(SocketAddr, CookieMessage)>) {
@@ -77,7 +81,12 @@ fn send_replies<K: KeySource>(shared: &Shared<K>) {
             bytes: reply.bytes,
         };
         let from = Some(reply.from.ip()).filter(|ip| !ip.is_unspecified());
-        if shared.udp.send(reply.to, from, &burst).1.is_some() {
+        if shared
+            .network
+            .send(Some(reply.to), from, &burst)
+            .1
+            .is_some()
+        {
             shared.drop_many(Dropped::SendFailed, 1);
         }
     }

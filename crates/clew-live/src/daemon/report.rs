@@ -22,7 +22,7 @@ impl<K: KeySource> Shared<K> {
         let (config, now) = (self.config(), self.clock.now());
         let mut offloads = Offloads::default();
         self.tun.offloads(&mut offloads);
-        self.udp.offloads(&mut offloads);
+        self.network.offloads(&mut offloads);
         let level = self.pool.level();
         let word = |word: &str| word.to_owned();
         Status {
@@ -33,6 +33,7 @@ impl<K: KeySource> Shared<K> {
             carrier: word(match config.carrier {
                 CarrierMode::UdpTunnel => "udp-tunnel",
                 CarrierMode::UdpTransport => "udp-transport",
+                CarrierMode::Trailer => "trailer",
             }),
             interface: config.interface.clone(),
             inbound_mode: word(match config.inbound {

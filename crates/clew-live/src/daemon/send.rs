@@ -1,10 +1,10 @@
 //! From the TUN to the network: read, sign, send.
 
-use super::peers::{destination, is_own};
+use super::peers::is_own;
 use super::shared::{Dropped, Shared, lock};
 use super::wake::writable;
 use crate::carrier::{Refusal, TunReader};
-use crate::packet::{Burst, Clear};
+use crate::packet::{Burst, Clear, destination};
 use crate::pool::Tap;
 use clew_packet::KeySource;
 use clew_wire::Instant;
@@ -132,25 +132,26 @@ impl<K: KeySource> Plane<'_, K> {
 /// Sends a burst. Returns whether it was too long for the path.
 fn send_burst<K: KeySource>(shared: &Shared<K>, burst: &mut Burst) -> bool {
     let reach = lock(&shared.peers).peers.reach(burst.peer).copied();
-    let Some((remote, local)) = reach.and_then(|reach| Some((reach.remote?, reach.local))) else {
-        shared.drop_many(Dropped::NoAddress, count(burst));
-        return false;
-    };
+    let (remote, local) = reach.map_or((None, None), |reach| (reach.remote, reach.local));
     let mut refused = None;
     for _ in 0..BUSY_TRIES {
-        let (sent, refusal) = shared.udp.send(remote, local, burst);
+        let (sent, refusal) = shared.network.send(remote, local, burst);
         let bytes = (sent * burst.segment).min(burst.bytes.len());
         burst.bytes.drain(..bytes);
         refused = refusal;
         if refused != Some(Refusal::Full) {
             break;
         }
-        writable(shared.udp.descriptors(), BUSY_MAX / BUSY_TRIES as u32);
+        writable(
+            shared.network.senders().into_iter(),
+            BUSY_MAX / BUSY_TRIES as u32,
+        );
     }
     let reason = match refused {
         None => return false,
         Some(Refusal::Full) => Dropped::SendBusy,
         Some(Refusal::TooLong) => Dropped::TooLong,
+        Some(Refusal::NoAddress) => Dropped::NoAddress,
         Some(Refusal::Source) => {
             lock(&shared.peers).peers.forget_local(burst.peer);
             Dropped::SendFailed

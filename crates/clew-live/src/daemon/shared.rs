@@ -3,13 +3,13 @@
 use super::peers::Peers;
 use super::wake::Wake;
 use super::{Devices, Material};
-use crate::carrier::{Tun, TunWriter, Udp, UdpError};
-use crate::config::{CarrierMode, Config, CoverMode, EmptyPool, InboundMode, Signing};
+use crate::carrier::{Network, Tun, TunWriter, UdpError};
+use crate::config::{CarrierMode, Config, EmptyPool, InboundMode, Signing};
 use crate::identity::Identity;
 use crate::packet::{Delivery, Moment, PeerIndex};
 use crate::pool::{Generation, Marks, Pool};
 use crate::receiver::{Inbound, InboundOptions, InboundPolicy, PeerRule};
-use crate::sender::{Cover, Outbound, OutboundOptions, Unsigned, WhenEmpty, WindowSize};
+use crate::sender::{Outbound, OutboundOptions, Unsigned, WhenEmpty};
 use clew_packet::{GroupTag, KeySource, Timestamp};
 use clew_wire::Instant;
 use std::io;
@@ -28,6 +28,9 @@ clew_wire::reasons! {
         TooLong = "too-long": "It was longer than the path takes; later ones are cut.",
         NoAddress = "no-address": "Its peer has no end point any more.",
         SendFailed = "send-failed": "The system refused to send it.",
+        QueueFull = "queue-full": "The kernel's queue had no room for a packet from a peer's prefix.",
+        QueueBuffer = "queue-buffer": "The buffer of the queue's process had no room for one.",
+        CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
         TunRefused = "tun-refused": "The interface refused packets that had been verified.",
     }
 }
@@ -75,7 +78,7 @@ pub(super) struct Shared<K> {
     pub config: Mutex<Arc<Config>>,
     pub identity: Mutex<Arc<Identity>>,
     pub tun: Tun,
-    pub udp: Udp,
+    pub network: Network,
     pub pool: Pool,
     pub generation: Generation,
     pub outbound: Mutex<Outbound>,
@@ -108,7 +111,7 @@ impl<K: KeySource> Shared<K> {
         let clock = Clock::new();
         let now = clock.now();
         let identity = Arc::new(material.identity);
-        let Devices { tun, udp } = devices;
+        let Devices { tun, network } = devices;
         let generation = generation();
         let options = inbound_options(&config);
         let inbound = Inbound::new(material.keys, options, Vec::new(), now, secret);
@@ -142,7 +145,7 @@ impl<K: KeySource> Shared<K> {
             identity: Mutex::new(identity),
             config: Mutex::new(Arc::new(config)),
             tun,
-            udp,
+            network,
         };
         shared.apply_paths();
         Ok(shared)
@@ -171,6 +174,19 @@ impl<K: KeySource> Shared<K> {
     pub fn drop_many(&self, reason: Dropped, times: usize) {
         let mut dropped = lock(&self.dropped);
         (0..times).for_each(|_| dropped.count(reason));
+    }
+
+    /// Counts what was dropped before it came here, of which `seen` is counted already.
+    pub fn count_arrivals(&self, seen: &mut [u64; 3]) {
+        let reasons = [Dropped::QueueFull, Dropped::QueueBuffer, Dropped::CopyFull];
+        let Some(now) = self.network.dropped() else {
+            return;
+        };
+        for ((reason, now), seen) in reasons.into_iter().zip(now).zip(seen) {
+            let new = usize::try_from(now.saturating_sub(*seen)).unwrap_or(usize::MAX);
+            self.drop_many(reason, new);
+            *seen = now;
+        }
     }
 
     /// Takes another configuration and other files. Packets that wait are not lost.
@@ -220,7 +236,7 @@ impl<K: KeySource> Shared<K> {
     pub fn hear_errors(&self) {
         let now = self.clock.now().instant;
         let mut is_lower = false;
-        self.udp.errors(|UdpError { to, mtu }| {
+        self.network.errors(|UdpError { to, mtu }| {
             if let Some(mtu) = mtu {
                 is_lower |= lock(&self.peers).peers.lower(to, mtu, now);
             }
@@ -308,13 +324,8 @@ fn marks(signing: &Signing) -> Marks {
 }
 
 fn outbound_options(signing: &Signing) -> OutboundOptions {
-    let window = WindowSize::Fixed(signing.block.min(clew_packet::WINDOW_MAX));
     OutboundOptions {
-        cover: match signing.cover {
-            CoverMode::Each => Cover::Each,
-            CoverMode::Window => Cover::Window(window),
-            CoverMode::Tree => Cover::Tree(signing.block),
-        },
+        cover: signing.sender_cover(),
         // What the TUN brought cannot leave beside it: the routes would bring it back.
         unsigned: Unsigned::Require,
         when_empty: match signing.when_empty {

@@ -77,6 +77,7 @@ where
             notices: Vec::new(),
             refused: None,
             turns: [0; 2],
+            dropped_arrivals: [0; 3],
         };
         supervisor.see_signer();
         on_ready();
@@ -85,7 +86,7 @@ where
         threads.refill.thread().unpark();
         let [sent, received] = threads.planes.map(ScopedJoinHandle::join);
         ended?;
-        for (what, done) in [("interface", sent), ("UDP sockets", received)] {
+        for (what, done) in [("interface", sent), ("network", received)] {
             let done = done.map_err(|_| format!("{what}: the thread ended"))?;
             done.map_err(|error| format!("{what}: {error}"))?;
         }
@@ -129,6 +130,7 @@ struct Supervisor<'a, K, R> {
     /// Why files were refused last: said once.
     refused: Option<String>,
     turns: [u64; 2],
+    dropped_arrivals: [u64; 3],
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -179,6 +181,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             self.reload(config);
         }
         self.see_signer();
+        self.shared.count_arrivals(&mut self.dropped_arrivals);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         let turns = [0, 1].map(|at| self.shared.turns[at].load(Ordering::Relaxed));

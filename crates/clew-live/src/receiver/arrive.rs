@@ -11,10 +11,11 @@ use crate::packet::{CookieMessage, Delivery, Moment, Outer, Reply};
 use clew_packet::datagram::{self, COOKIE_DATAGRAM_BYTES, Rest};
 use clew_packet::fragment::{Fragment, Taken};
 use clew_packet::{
-    Block, Carrier, Checked, KeySource, OuterAddresses, Pending, Reason, Received, Screened,
-    SignedPacket, Ticket, Verdict,
+    Block, Carrier, Checked, Frame, KeySource, LinkType, OuterAddresses, Pending, Reason, Received,
+    Screened, SignedPacket, Ticket, Verdict, read,
 };
 use clew_wire::Instant;
+use std::net::SocketAddr;
 
 /// Where a datagram comes from.
 pub(super) struct Origin<'a> {
@@ -106,16 +107,47 @@ impl<K: KeySource> Inbound<K> {
         }
     }
 
+    /// Takes a packet with its trailer in.
+    pub(super) fn arrive_trailed(&mut self, packet: &[u8], now: Moment) {
+        let is_trailed = |packet: &SignedPacket<'_>| packet.trailer().carrier == Carrier::Trailer;
+        let packet = match read(&Frame::whole(LinkType::RAW, packet)) {
+            Ok(packet) if is_trailed(&packet) => packet,
+            // A datagram of another carrier, whose last bytes look like a trailer's.
+            Ok(_) => return self.count(Reason::NoTrailer),
+            Err(reason) => return self.count(reason),
+        };
+        let flow = packet.flow();
+        let [source, destination] =
+            [flow.source, flow.destination].map(|address| SocketAddr::new(address, 0));
+        // The packet's own header has arrived: there is no other to combine its congestion bits with.
+        let outer = Outer {
+            source,
+            destination,
+            ecn: 0,
+        };
+        let from = Origin {
+            outer: &outer,
+            // Nobody was asked for one.
+            has_cookie: true,
+        };
+        self.arrive_packet(packet, &from, now);
+    }
+
     fn arrive_whole(&mut self, payload: &[u8], from: &Origin<'_>, now: Moment) {
-        let outer = from.outer;
         let addresses = OuterAddresses {
-            source: outer.source.ip().to_canonical(),
-            destination: outer.destination.ip().to_canonical(),
+            source: from.outer.source.ip().to_canonical(),
+            destination: from.outer.destination.ip().to_canonical(),
         };
         let packet = match SignedPacket::of_datagram(payload, &addresses) {
             Ok(packet) => packet,
             Err(reason) => return self.count(reason),
         };
+        self.arrive_packet(packet, from, now);
+    }
+
+    /// Judges a well-formed packet up to its signature.
+    fn arrive_packet(&mut self, packet: SignedPacket<'_>, from: &Origin<'_>, now: Moment) {
+        let outer = from.outer;
         let Some(peer) = self.peers.find(packet.trailer().group, packet.source()) else {
             return self.metrics.refused.count(Refused::NotPeer);
         };

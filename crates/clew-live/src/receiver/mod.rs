@@ -152,6 +152,21 @@ impl<K: KeySource> Inbound<K> {
         self.arrive(datagram, outer, now)
     }
 
+    /// Takes an IP packet with a trailer at its end, as it came. It is delivered as it was before its
+    /// sender appended the trailer.
+    ///
+    /// There are no cookies in this carrier: floods are met by the budgets of their sources.
+    pub fn receive_trailed(&mut self, packet: &[u8], now: Moment) {
+        self.metrics.datagrams += 1;
+        self.metrics.datagram_bytes += packet.len() as u64;
+        self.see_clock(now);
+        if self.policy == InboundPolicy::Off {
+            return self.metrics.refused.count(Refused::Off);
+        }
+        self.see_overload(now.instant);
+        self.arrive_trailed(packet, now);
+    }
+
     /// Takes signatures for a verifier. Returns `None` if none waits, or the budget is spent.
     pub fn take_work(&mut self, now: Moment) -> Option<Work> {
         let (batch, stale) = self.queue.take(now.instant);

@@ -4,7 +4,7 @@ use super::options::Path;
 use super::{OutboundMetrics, Unsent, cookies::Cookies};
 use crate::buffers::Buffers;
 use crate::packet::{Burst, PeerIndex};
-use clew_packet::{datagram, fragment};
+use clew_packet::{Carrier, datagram, fragment};
 use clew_wire::Instant;
 
 /// Most datagrams of a burst: Linux segments no more.
@@ -31,6 +31,9 @@ impl Packer<'_> {
     /// # Errors
     /// `too-big` if it needs too many.
     pub fn push(&mut self, payload: &[u8], ecn: u8) -> Result<(), Unsent> {
+        if self.path.carrier == Carrier::Trailer {
+            return self.push_packet(payload, ecn);
+        }
         let cookie = self.cookies.current(self.now).copied();
         let longest = self.path.payload_max();
         let length = payload.len() + cookie.map_or(0, |cookie| cookie.len());
@@ -53,6 +56,16 @@ impl Packer<'_> {
             self.metrics.fragments += 1;
         }
         self.buffers.recycle(fragments);
+        Ok(())
+    }
+
+    /// Packs an IP packet with its trailer, which nobody cuts and no cookie is shown with.
+    fn push_packet(&mut self, packet: &[u8], ecn: u8) -> Result<(), Unsent> {
+        if packet.len() > usize::from(self.path.mtu) {
+            return Err(Unsent::TooBig);
+        }
+        self.segment(packet.len(), ecn).extend_from_slice(packet);
+        self.close_if_short(packet.len());
         Ok(())
     }
 

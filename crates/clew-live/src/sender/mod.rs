@@ -15,7 +15,9 @@ pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
 pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
-pub use options::{Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy};
+pub use options::{
+    Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy, trailer_max,
+};
 
 use crate::buffers::Buffers;
 use crate::identity::{EpochKey, Identity, Unready};

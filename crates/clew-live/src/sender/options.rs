@@ -1,7 +1,7 @@
 //! What the administrator chooses.
 
 use clew_group::Scheme;
-use clew_packet::{CODED_BUDGET, COOKIE_BYTES, Carrier, Policy};
+use clew_packet::{CODED_BUDGET, CODED_MAX, CODED_MIN, COOKIE_BYTES, Carrier, Policy};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -100,7 +100,8 @@ pub struct Path {
     pub local: Option<IpAddr>,
     /// The longest outer IP datagram in bytes.
     pub mtu: u16,
-    /// `udp-tunnel` or `udp-transport`.
+    /// How they travel. Over [`Carrier::Trailer`] a datagram is an IP packet, which goes to its own
+    /// destination; nobody looks at `remote`.
     pub carrier: Carrier,
 }
 
@@ -116,6 +117,12 @@ mod header {
     pub(super) const TRAILER: usize = 22 + 9;
     /// k and h of a window.
     pub(super) const WINDOW: usize = 34;
+    /// A block section without its path.
+    pub(super) const TREE: usize = 22;
+    /// A digest in a path, as [`Policy`](clew_packet::Policy) has it by default.
+    pub(super) const DIGEST: usize = 16;
+    /// Checksums and the UDP length of an original that were wrong.
+    pub(super) const SAVED: usize = 6;
 }
 
 /// Slack for blocks whose packets need more than [`CODED_BUDGET`].
@@ -124,6 +131,27 @@ const CODED_SLACK: usize = 6;
 const SIGNATURE_BYTES: usize = 336;
 /// Nobody lowers a segment below this (RFC 9293, 3.7.1).
 const MSS_MIN: u16 = 536;
+
+/// Returns the length of the longest trailer in bytes, of either scheme. Blocks have up to `block`
+/// packets.
+///
+/// Blocks of few packets carry the whole signature in each, as the spread one needs 9 packets. Which
+/// block a packet comes to lie in is not known before, so a path must have room for this one.
+pub fn trailer_max(cover: Cover) -> usize {
+    let tail = match cover {
+        Cover::Each => SIGNATURE_BYTES,
+        Cover::Window(_) => header::WINDOW + SIGNATURE_BYTES,
+        Cover::Tree(block) => {
+            let whole = match usize::from(block) {
+                block if block > usize::from(CODED_MAX) => block,
+                block => block.min(usize::from(CODED_MIN) - 1),
+            };
+            let depth = whole.max(1).next_power_of_two().ilog2() as usize;
+            header::TREE + depth * header::DIGEST + SIGNATURE_BYTES
+        }
+    };
+    header::TRAILER + header::SAVED + tail
+}
 
 impl Path {
     /// Returns the longest UDP payload in bytes.
@@ -138,13 +166,17 @@ impl Path {
     /// Returns the largest TCP segment over IPv4 that needs no fragment with its signature and a
     /// cookie.
     pub(super) fn mss(&self, cover: Cover) -> u16 {
+        let ip_tcp = header::IPV4 + header::TCP;
+        let least = |room: usize| u16::try_from(room).unwrap_or(u16::MAX).max(MSS_MIN);
+        if self.carrier == Carrier::Trailer {
+            return least(usize::from(self.mtu).saturating_sub(trailer_max(cover) + ip_tcp));
+        }
         let tail = match cover {
             Cover::Each => SIGNATURE_BYTES,
             Cover::Window(_) => header::WINDOW + SIGNATURE_BYTES,
             Cover::Tree(_) => CODED_BUDGET + CODED_SLACK - header::TRAILER,
         };
-        let besides = header::CARRIER + COOKIE_BYTES + tail + header::IPV4 + header::TCP;
-        let room = self.payload_max().saturating_sub(besides);
-        u16::try_from(room).unwrap_or(u16::MAX).max(MSS_MIN)
+        let besides = header::CARRIER + COOKIE_BYTES + tail + ip_tcp;
+        least(self.payload_max().saturating_sub(besides))
     }
 }

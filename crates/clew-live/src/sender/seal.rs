@@ -171,6 +171,9 @@ impl Outbound {
 /// Returns how all of these packets travel: `udp-transport` is for packets between the two ends
 /// only, and has no form for some.
 fn carrier(sender: &Sender, path: &Path, id: &FlowId, packets: &[Queued]) -> Carrier {
+    if path.carrier == Carrier::Trailer {
+        return Carrier::Trailer;
+    }
     let canonical = |address: IpAddr| address.to_canonical();
     let ends = (path.local.map(canonical), canonical(path.remote.ip()));
     let is_between = ends == (Some(id.flow.source), id.flow.destination);

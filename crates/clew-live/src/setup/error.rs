@@ -57,8 +57,13 @@ pub enum SetupError {
     #[error("endpoint {0}: no route to it")]
     NoRoute(std::net::SocketAddr),
     /// The policy needs nftables.
-    #[error("nft: {0}: needed by inbound = \"enforce\" and outbound = \"require\"")]
+    #[error(
+        "nft: {0}: needed by inbound = \"enforce\", outbound = \"require\" and carrier = \"trailer\""
+    )]
     NoFilter(String),
+    /// The kernel cannot hand packets to a process.
+    #[error("NFQUEUE: {0}: needed by carrier = \"trailer\"")]
+    NoQueue(String),
     /// The undo file holds something else.
     #[error("{}:{line}: not an undo step", path.display())]
     Journal {

@@ -1,11 +1,13 @@
 //! What a plan has to know of the host, and what has to be so.
 
-use super::{Programs, SetupError, programs, ruleset};
-use crate::config::Config;
+use super::{Programs, QueueRule, SetupError, programs, ruleset};
+use crate::config::{CarrierMode, Config};
+use crate::netfilter::try_queue_rule;
 use ipnet::IpNet;
 use nix::unistd::User;
 use serde::Deserialize;
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -33,6 +35,8 @@ pub struct Facts {
     pub user: u32,
     /// Whether the TUN is made with offloads.
     pub has_offload: bool,
+    /// How packets come into the kernel's queue, if the carrier needs one.
+    pub queue: QueueRule,
     /// How each prefix is reached, in their order. `None` if it is not.
     pub routes: Vec<Option<Route>>,
     /// Files of reverse path filters that are strict, with what they hold.
@@ -72,7 +76,7 @@ impl Facts {
             .open("/dev/net/tun");
         tun.map_err(SetupError::NoTun)?;
         nothing_in_the_way(config, &programs)?;
-        filter_works(config, &programs)?;
+        let queue = queue_rule(config, &programs)?;
         for endpoint in config.peers.iter().filter_map(|peer| peer.endpoint) {
             let found = route_to(&programs, endpoint.ip());
             found.ok_or(SetupError::NoRoute(endpoint))?;
@@ -86,6 +90,7 @@ impl Facts {
             strict: strict(routes.iter().flatten()),
             programs,
             user,
+            queue,
             has_offload: config.offload,
             routes,
         })
@@ -122,15 +127,43 @@ fn nothing_in_the_way(config: &Config, programs: &Programs) -> Result<(), SetupE
     }
 }
 
-/// Tries the table of nftables without making it, if the policy needs it.
-fn filter_works(config: &Config, programs: &Programs) -> Result<(), SetupError> {
+/// Tries the table of nftables without making it, and a queue if the carrier needs one.
+fn queue_rule(config: &Config, programs: &Programs) -> Result<QueueRule, SetupError> {
+    let by_nft = filter_works(config, programs, QueueRule::Nft);
+    if config.carrier != CarrierMode::Trailer {
+        return by_nft.map(|()| QueueRule::Nft);
+    }
+    let by_target = || try_queue_rule(config.port);
+    let found = which_rule(by_nft, by_target)?;
+    filter_works(config, programs, found).map(|()| found)
+}
+
+/// Chooses the rule of nftables if it works, or else the older target.
+fn which_rule(
+    by_nft: Result<(), SetupError>,
+    by_target: impl FnOnce() -> io::Result<()>,
+) -> Result<QueueRule, SetupError> {
+    match by_nft {
+        Ok(()) => Ok(QueueRule::Nft),
+        Err(SetupError::NoFilter(said)) => match by_target() {
+            Ok(()) => Ok(QueueRule::Target),
+            Err(error) => Err(SetupError::NoQueue(format!(
+                "nft says {said:?}, and the kernel has no target NFQUEUE ({error})"
+            ))),
+        },
+        Err(other) => Err(other),
+    }
+}
+
+/// Tries the table, if there has to be one.
+fn filter_works(config: &Config, programs: &Programs, queue: QueueRule) -> Result<(), SetupError> {
     if !ruleset::is_needed(config) {
         return Ok(());
     }
     let missing = || SetupError::NoFilter("no such program".into());
     let nft = programs.nft.as_ref().ok_or_else(missing)?;
     let arguments = ["-c", "-f", "-"].map(str::to_owned);
-    match programs::feed(nft, &arguments, &ruleset::ruleset(config)) {
+    match programs::feed(nft, &arguments, &ruleset::ruleset(config, queue)) {
         Err(SetupError::Failed { said, .. }) => Err(SetupError::NoFilter(said)),
         other => other.map(drop),
     }
@@ -178,4 +211,29 @@ fn strict<'a>(routes: impl Iterator<Item = &'a Route>) -> Vec<(PathBuf, String)>
         (own.as_str().max(&of_all) == "1").then_some((path, own))
     });
     each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_queues_is_said_in_one_sentence() {
+        let no_nft = || Err(SetupError::NoFilter("no such expression".into()));
+        let missing = || Err(io::Error::from_raw_os_error(nix::libc::ENOENT));
+        let unasked = || unreachable!("the rule of nftables works");
+        assert_eq!(which_rule(Ok(()), unasked).unwrap(), QueueRule::Nft);
+        assert_eq!(which_rule(no_nft(), || Ok(())).unwrap(), QueueRule::Target);
+        let said = which_rule(no_nft(), missing).unwrap_err().to_string();
+        assert!(said.starts_with("NFQUEUE: nft says"), "{said}");
+        assert!(
+            said.contains("no target NFQUEUE") && !said.contains('\n'),
+            "{said}"
+        );
+        let other = Err(SetupError::NoProgram("ip"));
+        assert!(matches!(
+            which_rule(other, missing),
+            Err(SetupError::NoProgram(_))
+        ));
+    }
 }

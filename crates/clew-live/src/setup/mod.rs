@@ -16,7 +16,7 @@ pub use facts::{Facts, Route, account};
 pub use place::{Kept, Lock, Made, Place};
 pub use plan::plan;
 pub use programs::{Programs, counter};
-pub use ruleset::{COUNTER_IN, COUNTER_OUT};
+pub use ruleset::{COUNTER_IN, COUNTER_OUT, QueueRule};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,6 +35,15 @@ pub enum Action {
         /// What it reads on standard input.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         input: String,
+    },
+    /// Appends a rule to a chain that hands packets to a queue, where `nft` cannot write it.
+    Queue {
+        /// The table, of family `inet`.
+        table: String,
+        /// The chain.
+        chain: String,
+        /// The number of the queue.
+        number: u16,
     },
     /// Writes a setting of the kernel.
     Write {
@@ -84,6 +93,16 @@ impl fmt::Display for Action {
                     write!(f, "\n    {line}")?;
                 }
                 Ok(())
+            }
+            Self::Queue {
+                table,
+                chain,
+                number,
+            } => {
+                write!(
+                    f,
+                    "append to chain {chain} of table inet {table}: target NFQUEUE {number}"
+                )
             }
             Self::Write { path, text } => write!(f, "write {text} to {}", path.display()),
         }

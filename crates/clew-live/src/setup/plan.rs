@@ -1,7 +1,7 @@
 //! From a configuration and the facts of a host to the steps that set it up.
 
-use super::{Action, Facts, Plan, Step, ruleset};
-use crate::config::{Config, Exclude, InboundMode, OutboundMode, Protocol};
+use super::{Action, Facts, Plan, QueueRule, Step, ruleset};
+use crate::config::{CarrierMode, Config, Exclude, InboundMode, OutboundMode, Protocol};
 use ipnet::IpNet;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const NTP: u16 = 123;
 /// Makes the plan.
 pub fn plan(config: &Config, facts: &Facts) -> Plan {
     let maker = Maker { config, facts };
-    let mut capture: Vec<Step> = maker.filter().into_iter().collect();
+    let mut capture: Vec<Step> = maker.filter().into_iter().chain(maker.queue()).collect();
     capture.extend(maker.routes());
     capture.extend(maker.loosened());
     capture.extend(maker.rules());
@@ -88,8 +88,25 @@ impl Maker<'_> {
         }
         let table = ruleset::table(self.config);
         Some(Step {
-            action: run(nft, "-f -", &ruleset::ruleset(self.config)),
+            action: run(
+                nft,
+                "-f -",
+                &ruleset::ruleset(self.config, self.facts.queue),
+            ),
             undo: Some(run(nft, &format!("delete table inet {table}"), "")),
+        })
+    }
+
+    /// The rule that `nft` cannot write. It goes with the table.
+    fn queue(&self) -> Option<Step> {
+        let wants = self.config.carrier == CarrierMode::Trailer;
+        (wants && self.facts.queue == QueueRule::Target).then(|| Step {
+            action: Action::Queue {
+                table: ruleset::table(self.config),
+                chain: ruleset::QUEUE_CHAIN.to_owned(),
+                number: self.config.port,
+            },
+            undo: None,
         })
     }
 
@@ -138,9 +155,13 @@ impl Maker<'_> {
         for family in self.families() {
             let mut rule = |rest: &str| steps.push(self.both_ways(family, "rule", rest));
             rule(&format!("pref {on} iif {name} nop"));
-            rule(&format!(
-                "pref {around} iif lo ipproto udp sport {port} goto {on}"
-            ));
+            let own = match self.config.carrier {
+                CarrierMode::Trailer => format!("fwmark {table}"),
+                CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+                    format!("iif lo ipproto udp sport {port}")
+                }
+            };
+            rule(&format!("pref {around} {own} goto {on}"));
             for selector in self.never(family) {
                 rule(&format!("pref {around} {selector} goto {on}"));
             }

@@ -1,6 +1,7 @@
 //! Giving up all privileges, and checking that none is left.
 
 use super::SetupError;
+use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::unistd::{User, geteuid, setgroups, setresgid, setresuid};
 use std::fs;
@@ -21,6 +22,33 @@ pub fn become_user(user: &User) -> Result<(), SetupError> {
     setresgid(user.gid, user.gid, user.gid).map_err(failed)?;
     setresuid(user.uid, user.uid, user.uid).map_err(failed)?;
     have_none()
+}
+
+/// Becomes another user who may say what becomes of queued packets, and nothing else: the process keeps
+/// CAP_NET_ADMIN alone. Call it before any thread starts.
+///
+/// # Errors
+/// The system refuses, or something else is left.
+pub fn become_user_of_queue(user: &User) -> Result<(), SetupError> {
+    let failed = |error: nix::Error| trouble(error.into());
+    let refused = |error: caps::errors::CapsError| trouble(io::Error::other(error.to_string()));
+    setgroups(&[]).map_err(failed)?;
+    prctl::set_keepcaps(true).map_err(failed)?;
+    setresgid(user.gid, user.gid, user.gid).map_err(failed)?;
+    setresuid(user.uid, user.uid, user.uid).map_err(failed)?;
+    let one = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
+    // The effective set is empty since the user changed.
+    caps::set(None, CapSet::Permitted, &one).map_err(refused)?;
+    caps::set(None, CapSet::Effective, &one).map_err(refused)?;
+    caps::clear(None, CapSet::Inheritable).map_err(refused)?;
+    prctl::set_no_new_privs().map_err(failed)?;
+    let held = caps::read(None, CapSet::Permitted).map_err(refused)?;
+    match held == one && !geteuid().is_root() {
+        true => Ok(()),
+        false => Err(trouble(io::Error::other(
+            "the queue's process holds more than CAP_NET_ADMIN",
+        ))),
+    }
 }
 
 /// Gives up what new programs could gain, and checks that no privilege is left.

@@ -1,6 +1,7 @@
 //! The system's programs `ip` and `nft`, run without a shell and without the caller's environment.
 
 use super::{Action, SetupError};
+use crate::netfilter::add_queue_rule;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -114,6 +115,12 @@ pub(super) fn act(action: &Action) -> Result<(), SetupError> {
             arguments,
             input,
         } => feed(program, arguments, input).map(drop),
+        Action::Queue {
+            table,
+            chain,
+            number,
+        } => add_queue_rule(table, chain, *number)
+            .map_err(|error| SetupError::NoQueue(error.to_string())),
         Action::Write { path, text } => std::fs::write(path, text).map_err(|error| {
             let path = path.clone();
             SetupError::Io { path, error }

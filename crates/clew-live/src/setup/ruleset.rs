@@ -1,6 +1,6 @@
 //! The table of nftables: what must not pass beside the carrier, or is counted.
 
-use crate::config::{Config, Exclude, InboundMode, OutboundMode, Protocol};
+use crate::config::{CarrierMode, Config, Exclude, InboundMode, OutboundMode, Protocol};
 use ipnet::IpNet;
 
 /// Counts packets from peers' prefixes that came beside the carrier.
@@ -12,6 +12,18 @@ pub const COUNTER_OUT: &str = "unsigned_out";
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
 
+/// How packets come into the kernel's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueRule {
+    /// By a rule of nftables.
+    Nft,
+    /// By the target of iptables in a rule that `nft` cannot write.
+    Target,
+}
+
+/// The chain that ends in a queue.
+pub(super) const QUEUE_CHAIN: &str = "queued";
+
 /// The name of a daemon's table.
 pub(super) fn table(config: &Config) -> String {
     format!("clew_{}", config.name.replace('-', "_"))
@@ -19,17 +31,57 @@ pub(super) fn table(config: &Config) -> String {
 
 /// Whether packets are dropped, so that there has to be a filter.
 pub(super) fn is_needed(config: &Config) -> bool {
-    config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require
+    let drops = config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require;
+    drops || config.carrier == CarrierMode::Trailer
+}
+
+/// Chains of the carrier `trailer`. Packets that come back from the queue go on with later chains, so
+/// this one is earlier than the one that counts. Where no process has the queue, all do.
+///
+/// Connection tracking has seen each packet that leaves without its trailer, and must not see it twice.
+fn trailer_chains(config: &Config, queue: QueueRule, never_in: &str) -> String {
+    let (interface, number, mark) = (&config.interface, config.port, config.table);
+    let queue = match queue {
+        QueueRule::Nft => format!("  queue num {number} bypass\n"),
+        QueueRule::Target => String::new(),
+    };
+    format!(
+        " chain {QUEUE_CHAIN} {{
+{never_in}{queue} }}
+ chain arriving {{
+  type filter hook prerouting priority -291; policy accept;
+  iifname {{ \"lo\", \"{interface}\" }} accept
+  ip saddr @peers4 goto {QUEUE_CHAIN}
+  ip6 saddr @peers6 goto {QUEUE_CHAIN}
+ }}
+ chain untracked {{
+  type filter hook output priority -300; policy accept;
+  meta mark {mark} notrack
+ }}
+"
+    )
 }
 
 /// The text that makes the table.
-pub(super) fn ruleset(config: &Config) -> String {
+pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     let verdict = |drops: bool| if drops { " drop" } else { "" };
     let inbound = verdict(config.inbound == InboundMode::Enforce);
     let outbound = verdict(config.outbound == OutboundMode::Require);
-    let (interface, port) = (&config.interface, config.port);
+    let (interface, port, mark) = (&config.interface, config.port, config.table);
     let [v4, v6] = [true, false].map(|is_v4| elements(config, is_v4));
     let [never_in, never_out] = [true, false].map(|is_in| never(config, is_in));
+    let (own_in, own_out, chains) = match config.carrier {
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => (
+            format!("  udp dport {port} fib daddr type local accept\n"),
+            format!("udp sport {port}"),
+            String::new(),
+        ),
+        CarrierMode::Trailer => (
+            String::new(),
+            format!("meta mark {mark}"),
+            trailer_chains(config, queue, &never_in),
+        ),
+    };
     format!(
         "table inet {table} {{
  counter {COUNTER_IN} {{ }}
@@ -37,13 +89,12 @@ pub(super) fn ruleset(config: &Config) -> String {
  set peers4 {{ type ipv4_addr; flags interval; {v4}}}
  set peers6 {{ type ipv6_addr; flags interval; {v6}}}
  chain check_in {{
-  udp dport {port} fib daddr type local accept
-{never_in}  counter name {COUNTER_IN}{inbound}
+{own_in}{never_in}  counter name {COUNTER_IN}{inbound}
  }}
  chain check_out {{
 {never_out}  counter name {COUNTER_OUT}{outbound}
  }}
- chain incoming {{
+{chains} chain incoming {{
   type filter hook prerouting priority -290; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
   ip saddr @peers4 goto check_in
@@ -52,7 +103,7 @@ pub(super) fn ruleset(config: &Config) -> String {
  chain outgoing {{
   type filter hook output priority 0; policy accept;
   oifname {{ \"lo\", \"{interface}\" }} accept
-  udp sport {port} accept
+  {own_out} accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
  }}

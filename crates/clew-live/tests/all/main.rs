@@ -10,3 +10,4 @@ mod common;
 mod privacy;
 mod sending;
 mod traffic;
+mod trailers;

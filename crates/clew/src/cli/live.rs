@@ -46,6 +46,8 @@ pub enum Stage {
     Probe,
     /// Open the devices, give up all privileges, run the data plane
     Plane,
+    /// Hand packets from the kernel's queue to the data plane, on standard input
+    Queue,
 }
 
 /// `clew down`

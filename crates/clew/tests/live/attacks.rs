@@ -6,7 +6,7 @@ use std::io::Read;
 use std::process::Child;
 
 /// Prints each datagram that arrives.
-fn listener(lan: &Lan, host: usize) -> Child {
+pub fn listener(lan: &Lan, host: usize) -> Child {
     let program = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
         s.bind(('0.0.0.0', 7002))\nprint('ready', flush=True)\n\
         while True: print(s.recvfrom(99)[0].decode(), flush=True)";
@@ -27,7 +27,7 @@ const SOCKET: &str = "import socket, os\n\
     s.setsockopt(socket.IPPROTO_IP, 19, 1)\n";
 
 /// Sends a datagram with that source.
-fn send(lan: &Lan, host: usize, source: &str, word: &str) {
+pub fn send(lan: &Lan, host: usize, source: &str, word: &str) {
     let program = format!(
         "{SOCKET}s.bind(('{source}', 0))\n\
          s.sendto(b'{word}', ('{}', 7002))",
@@ -38,11 +38,11 @@ fn send(lan: &Lan, host: usize, source: &str, word: &str) {
 }
 
 /// The third host sends as if it were the first one.
-fn spoof(lan: &Lan) {
+pub fn spoof(lan: &Lan) {
     send(lan, OTHER, &Lan::v4(ONE), "forged");
 }
 
-fn heard(mut listener: Child) -> Vec<String> {
+pub fn heard(mut listener: Child) -> Vec<String> {
     listener.kill().unwrap();
     let mut all = String::new();
     listener
@@ -55,7 +55,7 @@ fn heard(mut listener: Child) -> Vec<String> {
     all.lines().map(str::to_owned).collect()
 }
 
-fn beside(lan: &Lan) -> u64 {
+pub fn beside(lan: &Lan) -> u64 {
     lan.status(TWO)["beside"]["inbound"].as_u64().unwrap()
 }
 

@@ -16,7 +16,7 @@ pub fn both(lan: &mut Lan, keys: &str) {
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
 }
 
-fn ready(child: &mut Child) {
+pub fn ready(child: &mut Child) {
     let mut line = [0; 6];
     child
         .stdout
@@ -28,7 +28,7 @@ fn ready(child: &mut Child) {
 }
 
 /// A TCP server that takes a megabyte and answers with its hash, and a client.
-fn tcp(lan: &Lan, address: &str) {
+pub fn tcp(lan: &Lan, address: &str) {
     let family = if address.contains(':') {
         "AF_INET6"
     } else {
@@ -52,7 +52,7 @@ fn tcp(lan: &Lan, address: &str) {
 }
 
 /// Datagrams of these lengths there and back.
-fn udp(lan: &Lan, address: &str, lengths: &str) {
+pub fn udp(lan: &Lan, address: &str, lengths: &str) {
     let family = if address.contains(':') {
         "AF_INET6"
     } else {

@@ -8,3 +8,4 @@ mod failures;
 mod hosts;
 mod lan;
 mod service;
+mod trailer;

@@ -95,7 +95,7 @@ fn the_unit_is_sound() {
 /// The examples of the book's page are configurations.
 #[test]
 fn the_examples_are_configurations() {
-    for name in ["host", "gateway"] {
+    for name in ["host", "gateway", "trailer"] {
         let path = format!(
             "{}/../../contrib/examples/{name}.toml",
             env!("CARGO_MANIFEST_DIR")

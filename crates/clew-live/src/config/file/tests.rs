@@ -192,3 +192,37 @@ fn a_reload_may_change_peers_endpoints_but_not_their_prefixes() {
     assert!(!config.has_same_setup(&other("10.0.0.2/32", "10.0.0.3/32")));
     assert!(!config.has_same_setup(&other("key =", "inbound = \"enforce\"\nkey =")));
 }
+
+const TRAILER: &str =
+    "key = \"k\"\ncarrier = \"trailer\"\n[[peer]]\nprefixes = [\"10.0.0.2/32\"]\ngroup = \"g\"\n";
+
+#[test]
+fn with_trailers_the_interface_leaves_room_for_the_longest() {
+    let config = parsed(TRAILER).unwrap();
+    assert_eq!(config.carrier, CarrierMode::Trailer);
+    // 31 and 6 around a block of 22, three digests of 16, and a signature of 336.
+    assert_eq!(config.mtu, 1_500 - 443);
+    let each = parsed(&format!("{TRAILER}[signing]\nmode = \"each\"\n")).unwrap();
+    assert_eq!(each.mtu, 1_500 - 373);
+    let v6 = TRAILER.replace("10.0.0.2/32", "fd00::2/128");
+    let large = parsed(&format!("path-mtu = 1723\n{v6}")).unwrap();
+    assert_eq!(large.mtu, 1_280);
+}
+
+#[test]
+fn mistakes_with_trailers_are_one_sentence() {
+    let with = |line: &str| format!("{line}\n{TRAILER}");
+    let v6 = TRAILER.replace("10.0.0.2/32", "fd00::2/128");
+    let endpoint = TRAILER.replace("group =", "endpoint = \"10.0.0.2\"\ngroup =");
+    for (text, line, said) in [
+        (with("inbound = \"off\""), None, "monitor or enforce"),
+        (with("mtu = 1058"), Some(1), "at most 1057"),
+        (with("mtu = 1057\npath-mtu = 1499"), Some(1), "at most 1056"),
+        (with("path-mtu = 1000"), Some(1), "need 1019 to"),
+        (v6.clone(), Some(4), "need path-mtu 1723 or more"),
+        (format!("path-mtu = 1722\n{v6}"), Some(5), "and it is 1722"),
+        (endpoint, Some(5), "remove it"),
+    ] {
+        is_refused(&text, line, said);
+    }
+}

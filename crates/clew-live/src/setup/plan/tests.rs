@@ -30,6 +30,7 @@ fn facts(config: &Config) -> Facts {
         },
         user: 65534,
         has_offload: true,
+        queue: QueueRule::Nft,
         routes: config.prefixes().map(|net| route(source(net))).collect(),
         strict: vec![(
             PathBuf::from("/proc/sys/net/ipv4/conf/eth0/rp_filter"),
@@ -189,4 +190,37 @@ fn a_host_without_nftables_counts_less() {
             .iter()
             .any(|step| step.starts_with("nft"))
     );
+}
+
+#[test]
+fn trailers_are_queued_before_the_filter_and_leave_by_their_mark() {
+    let text = "key = \"k\"\ncarrier = \"trailer\"\ninbound = \"enforce\"\n\
+        [[peer]]\nprefixes = [\"10.0.0.2/32\"]\ngroup = \"g\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lan.toml");
+    std::fs::write(&path, text).unwrap();
+    let config = Config::read(&path).unwrap();
+    let mut facts = facts(&config);
+    let said = |facts: &Facts| {
+        let steps = plan(&config, facts);
+        let each = steps.steps().map(|step| step.action.to_string());
+        each.collect::<Vec<_>>().join("\n")
+    };
+    let by_nft = said(&facts);
+    facts.queue = QueueRule::Target;
+    let by_target = said(&facts);
+    assert!(by_nft.contains("queue num 4909 bypass") && !by_nft.contains("NFQUEUE"));
+    assert!(by_target.contains("target NFQUEUE 4909") && !by_target.contains("queue num"));
+    for text in [by_nft, by_target] {
+        assert!(
+            text.contains("rule add pref 4909 fwmark 4909 goto 4911"),
+            "{text}"
+        );
+        assert!(text.contains("meta mark 4909 notrack"), "{text}");
+        assert!(text.contains("mtu 1057"), "{text}");
+        assert!(text.contains("counter name unsigned_in drop"), "{text}");
+        assert!(!text.contains("udp sport 4909"), "{text}");
+        let places = ["priority -291", "priority -290"].map(|text_of| text.find(text_of));
+        assert!(places[0].is_some() && places[0] < places[1], "{text}");
+    }
 }

@@ -3,6 +3,7 @@
 mod down;
 mod material;
 mod plane;
+mod queue;
 mod status;
 mod supervise;
 mod up;
@@ -44,6 +45,9 @@ impl From<SetupError> for Failure {
             SetupError::NoUser(name) => failure.hint(format!("useradd --system {name}")),
             SetupError::RootUser(_) => failure.hint("set `user` to another user"),
             SetupError::NoRoute(at) => failure.hint(format!("ip route get {}", at.ip())),
+            SetupError::NoQueue(_) => failure.hint(
+                "modprobe -a nfnetlink_queue nft_queue xt_NFQUEUE, or carrier = \"udp-tunnel\"",
+            ),
             SetupError::NoFilter(_) => failure.hint("install the package nftables"),
             SetupError::Io { path, error } if error.kind() == ErrorKind::PermissionDenied => {
                 Self::io(path, error).hint("run the command as root")

@@ -1,10 +1,10 @@
 //! The process that runs the data plane, without any privilege.
 
-use super::material;
+use super::{material, queue};
 use crate::failure::{Failure, Status};
 use crate::metrics::{Endpoint, LiveMetrics};
 use crate::random;
-use clew_live::config::Config;
+use clew_live::config::{CarrierMode, Config};
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Hooks, run};
 use clew_live::setup::{Place, account, privileges};
@@ -33,7 +33,11 @@ pub(super) fn probe(config: &Config) -> Result<Status, Failure> {
 /// Opens the devices with the privileges of root, gives these up, and runs.
 pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
     let user = account(&config)?;
-    let devices = Devices::open(&config).map_err(Failure::new)?;
+    let copies = match config.carrier {
+        CarrierMode::Trailer => Some(queue::start(path)?),
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => None,
+    };
+    let devices = Devices::open(&config, copies).map_err(Failure::new)?;
     privileges::become_user(&user)?;
     serve(path, config, devices, || say!("{READY}"))
 }
@@ -46,13 +50,19 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
                 .hint("use clew up alone, or User= in the unit"),
         );
     }
+    if config.carrier == CarrierMode::Trailer {
+        return Err(Failure::new(
+            "carrier = \"trailer\": clew up --run-only has no privilege to open its sockets",
+        )
+        .hint(format!("clew up {}", path.display())));
+    }
     privileges::have_none()?;
     let place = Place::of(&config.name);
     if !place.is_set_up() {
         return Err(Failure::new(format!("{} is not set up", config.name))
             .hint(format!("clew up --setup-only {}", path.display())));
     }
-    let devices = Devices::open(&config).map_err(Failure::new)?;
+    let devices = Devices::open(&config, None).map_err(Failure::new)?;
     serve(path, config, devices, || {
         // Without a service manager nobody is told.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
@@ -100,7 +110,7 @@ fn serve(
 
 /// Says once what the kernel does not do.
 fn warn_of_fallbacks(config: &Config, devices: &Devices) {
-    if !config.offload {
+    if !config.offload || config.carrier == CarrierMode::Trailer {
         return;
     }
     let offloads = devices.offloads();

@@ -119,7 +119,7 @@ fn tell(status: &Status, filtered: &Filtered) {
         pool.starved
     );
     for peer in &status.peers {
-        tell_peer(peer);
+        tell_peer(peer, &status.carrier);
     }
     let out = &status.outbound;
     say!(
@@ -156,10 +156,12 @@ fn tell(status: &Status, filtered: &Filtered) {
     }
 }
 
-fn tell_peer(peer: &PeerStatus) {
-    let endpoint = peer
-        .endpoint
-        .map_or("not known yet".into(), |at| at.to_string());
+fn tell_peer(peer: &PeerStatus, carrier: &str) {
+    let unknown = match carrier {
+        "trailer" => "its own addresses",
+        _ => "not known yet",
+    };
+    let endpoint = peer.endpoint.map_or(unknown.into(), |at| at.to_string());
     let learned = if peer.is_learned { " (learned)" } else { "" };
     let last = peer
         .seconds_ago

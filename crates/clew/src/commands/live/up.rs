@@ -1,6 +1,6 @@
 //! `clew up`
 
-use super::{material, need_root, plane, supervise};
+use super::{material, need_root, plane, queue, supervise};
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
@@ -20,6 +20,7 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
     match arguments.stage {
         Some(Stage::Probe) => return plane::probe(&config),
         Some(Stage::Plane) => return plane::start(path, config),
+        Some(Stage::Queue) => return queue::run(&config),
         None if arguments.run_only => return plane::run_only(path, config),
         None => {}
     }
