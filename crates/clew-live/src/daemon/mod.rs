@@ -1,7 +1,7 @@
 //! The data plane: threads between the host's packets, the core, and the network.
 //!
-//! [`send`] reads the TUN, [`receive`] the sockets; verifiers take signatures from a queue, and
-//! [`refill`] prepares precursors when nothing else is to do. The thread that called
+//! `send` reads the TUN, `receive` the sockets; verifiers take signatures from a queue, and
+//! `refill` prepares precursors when nothing else is to do. The thread that called
 //! [`run`] answers `clew status`, and reads files again that changed.
 
 mod peers;
