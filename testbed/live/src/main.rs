@@ -9,6 +9,8 @@ mod options;
 mod process;
 mod report;
 mod scenarios;
+mod signer;
+mod synchronous;
 mod systems;
 mod topology;
 
@@ -46,12 +48,15 @@ fn run(options: &Options) -> io::Result<bool> {
         println!("{}", attack.run()?);
         return Ok(true);
     }
+    if let Command::Synchronous(carrier) = &options.command {
+        return carrier.run().map(|()| true);
+    }
     process::need(&PROGRAMS)?;
     let (common, mut record) = (&options.common, report::head());
     let record_of = &mut record;
     let holds = match &options.command {
         Command::Clean => return bed::Bed::open().map(|_| true),
-        Command::Attack(_) => Ok(true),
+        Command::Attack(_) | Command::Synchronous(_) => Ok(true),
         Command::Throughput(streams) => throughput::run(common, streams, record_of).map(|()| true),
         Command::Small { time } => throughput::run(common, &small(*time), record_of).map(|()| true),
         Command::Latency(pings) => latency::run(common, pings, record_of).map(|()| true),

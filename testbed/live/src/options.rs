@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::attack::Attack;
+use crate::synchronous::Synchronous;
 use clap::{Args, Parser, Subcommand};
 use line::{Threads, units};
 use std::path::PathBuf;
@@ -77,6 +78,9 @@ pub enum Command {
     Clean,
     /// Sends datagrams with any source address, in this namespace
     Attack(Attack),
+    /// Carries packets as Clue did before its optimisations, in this namespace
+    #[command(hide = true)]
+    Synchronous(Synchronous),
 }
 
 /// The streams of `throughput`.

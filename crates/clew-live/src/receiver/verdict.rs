@@ -13,7 +13,8 @@ impl<K: KeySource> Inbound<K> {
     pub(super) fn conclude(&mut self, job: Job, checked: Checked, now: Instant) {
         let conclusion = self.receiver.conclude(checked);
         self.settle(now);
-        self.metrics.signatures += 1;
+        // The packet that ends its window was verified in its place.
+        self.metrics.signatures += u64::from(conclusion.reason != Reason::Vouched);
         // A duplicate says that the signature held: somebody sent a copy.
         let held = conclusion.verdict == Verdict::Valid || conclusion.reason == Reason::Duplicate;
         let says_something = conclusion.reason != Reason::Duplicate;

@@ -20,13 +20,15 @@ pub struct Clew {
     pub mode: &'static str,
     /// The largest block or window, in packets.
     pub block: u16,
+    /// Windows follow what is in flight.
+    pub is_adaptive: bool,
 }
 
 /// What it is built as.
-const PROGRAM: &str = "clew";
+pub(super) const PROGRAM: &str = "clew";
 const PORT: u16 = 4_909;
 /// Precursors of each daemon, all there before the first packet: as many as one ever has.
-const POOL: u64 = 16_384;
+pub(super) const POOL: u64 = 16_384;
 /// How long filling it may take on a busy machine.
 const FILL: Duration = Duration::from_secs(180);
 /// Where keys are for as long as this program runs.
@@ -107,7 +109,7 @@ impl System for Clew {
 }
 
 /// A group of a scheme and a key for each side, made once in a run.
-fn keys(scheme: &'static str) -> io::Result<PathBuf> {
+pub fn keys(scheme: &'static str) -> io::Result<PathBuf> {
     let folder = Path::new(KEYS).join(scheme);
     let mut made = MADE.lock().unwrap_or_else(|poison| poison.into_inner());
     if made.contains(&scheme) {
@@ -186,10 +188,19 @@ impl Daemon<'_> {
         let (mode, block) = (clew.mode, clew.block);
         let keys = self.keys.display();
         let [v4, v6] = self.peer;
+        // Clue's receivers verify a window at once; our default does not.
+        let whole = match mode {
+            "window" => "whole-windows = true\n",
+            _ => "",
+        };
+        let k = match clew.is_adaptive {
+            true => "k = \"adaptive\"\n",
+            false => "",
+        };
         let endpoint = self.endpoint.map(|at| format!("endpoint = \"{at}\"\n"));
         format!(
             "key = \"{keys}/{}.key\"\nuser = \"nobody\"\ninbound = \"enforce\"\noutbound = \"require\"\n\
-             [signing]\nmode = \"{mode}\"\nblock = {block}\npool = {POOL}\n\
+             {whole}[signing]\nmode = \"{mode}\"\nblock = {block}\npool = {POOL}\n{k}\
              [[peer]]\nprefixes = [\"{v4}\", \"{v6}\"]\n{}group = \"{keys}/group.clew\"\n",
             self.side,
             endpoint.unwrap_or_default()
