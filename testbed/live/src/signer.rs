@@ -105,3 +105,28 @@ pub fn inbound(
     let keyring = Keyring::from(group);
     Ok(Inbound::new(keyring, options, vec![rule], start, [7; 32]))
 }
+
+/// An IPv4 packet of UDP without a checksum, from the near network to the far one.
+pub fn packet(flow: u16, length: usize) -> Vec<u8> {
+    let mut packet = vec![
+        0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 78, 1, 1, 10, 78, 2, 1,
+    ];
+    packet[2..4].copy_from_slice(&((HEADERS + length) as u16).to_be_bytes());
+    let words = packet
+        .chunks(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let checksum = !((sum & 0xffff) as u16 + (sum >> 16) as u16);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    packet.extend((1_024 + flow).to_be_bytes());
+    packet.extend([0, 9]);
+    packet.extend(((UDP_HEADER + length) as u16).to_be_bytes());
+    packet.extend([0, 0]);
+    packet.resize(HEADERS + length, 7);
+    packet
+}
+
+const UDP_HEADER: usize = 8;
+/// IPv4 and UDP.
+const HEADERS: usize = 20 + UDP_HEADER;

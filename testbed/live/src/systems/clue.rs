@@ -2,7 +2,7 @@
 
 use super::forwarder::{DEVICE, Side};
 use super::{Addresses, Running, System, clew};
-use crate::bed::{Bed, Namespace};
+use crate::bed::Bed;
 use crate::process::{Process, built};
 use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
 use std::io;
