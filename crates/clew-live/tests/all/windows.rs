@@ -92,6 +92,7 @@ fn a_whole_window_costs_one_verification() {
         // The first one is verified before the others arrive. Packets 5, 8 and 12 end windows that
         // cover them.
         assert_eq!(metrics.signatures, signatures, "{windows:?}");
+        assert_eq!(metrics.good_signatures, signatures, "{windows:?}");
         assert_eq!(metrics.verdicts.of(Reason::Vouched), vouched, "{windows:?}");
         assert_eq!(sim.sender.metrics().signatures, 12);
     }
