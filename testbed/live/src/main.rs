@@ -64,6 +64,7 @@ fn run(mut options: Options) -> io::Result<bool> {
         return Ok(plots::save(&read, &options)? > 0);
     }
     process::need(&PROGRAMS)?;
+    systems::clew::set_pool(options.common.pool);
     let (common, mut record) = (&options.common, report::head());
     let record_of = &mut record;
     let holds = match &options.command {

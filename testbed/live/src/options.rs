@@ -38,6 +38,9 @@ pub struct Common {
     /// Print JSON Lines, the format of tools/bench/recorded
     #[arg(long, global = true)]
     pub json: bool,
+    /// Precursors that each signer has before the first packet
+    #[arg(long, global = true, value_name = "N", default_value = "16384", value_parser = clap::value_parser!(u32).range(1..=131_072))]
+    pub pool: u32,
     /// Run the line with SCHED_FIFO
     #[arg(long, global = true)]
     pub realtime: bool,

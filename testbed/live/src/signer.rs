@@ -23,6 +23,9 @@ pub const PEER: PeerIndex = PeerIndex(0);
 /// The longest datagram of the line.
 const MTU: u16 = 1_500;
 
+/// Packets may have waited in a file meanwhile.
+const TOLERANCE_NS: u64 = 3_600_000_000_000;
+
 /// Both clocks.
 #[derive(Clone, Copy)]
 pub struct Clock(std::time::Instant);
@@ -100,7 +103,13 @@ pub fn inbound(
             unknown_source: Duration::from_secs(64),
             ..VerificationBudget::default()
         },
+        tolerance_ns: TOLERANCE_NS,
         ..InboundOptions::default()
+    };
+    // Timestamps are whole seconds: those of the first second would be before the start.
+    let start = Moment {
+        wall: Timestamp(start.wall.0.saturating_sub(TOLERANCE_NS)),
+        ..start
     };
     let keyring = Keyring::from(group);
     Ok(Inbound::new(keyring, options, vec![rule], start, [7; 32]))

@@ -90,6 +90,9 @@ pub fn run(common: &Common, stages: &Stages, record: &mut Record) -> io::Result<
             }
         }
     }
+    if samples.is_empty() {
+        return Err(io::Error::other("no block was delivered whole"));
+    }
     report(stages, &samples, record);
     record.notes.push(format!(
         "packets of {DATA} bytes and their headers, one flow; {lost} blocks were not delivered whole, and are not counted"

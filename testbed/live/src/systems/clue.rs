@@ -13,8 +13,8 @@ pub struct Clue {
     pub name: &'static str,
     pub about: &'static str,
     pub scheme: &'static str,
-    /// Precursors that are ready before the first packet.
-    pub pool: u64,
+    /// Whether precursors are ready before the first packet.
+    pub has_pool: bool,
 }
 
 const PORT: u16 = 4_907;
@@ -82,7 +82,8 @@ impl Clue {
         let keys = clew::keys(self.scheme)?;
         let (to, port) = (format!("{peer}:{PORT}"), PORT.to_string());
         let (program, keys) = (program.to_string_lossy(), keys.to_string_lossy());
-        let pool = self.pool.to_string();
+        let pool = if self.has_pool { clew::pool() } else { 0 };
+        let pool = pool.to_string();
         let command = [
             &*program,
             "synchronous",

@@ -117,12 +117,12 @@ pub fn all() -> Vec<Box<dyn System>> {
     }));
     all.push(Box::new(wireguard_go::WireguardGo));
     all.extend(
-        SYNCHRONOUS.map(|(name, about, scheme, pool)| -> Box<dyn System> {
+        SYNCHRONOUS.map(|(name, about, scheme, has_pool)| -> Box<dyn System> {
             Box::new(clue::Clue {
                 name,
                 about,
                 scheme,
-                pool,
+                has_pool,
             })
         }),
     );
@@ -150,28 +150,28 @@ const FORWARDERS: [(&str, &str, u16); 2] = [
     ),
 ];
 
-/// Name, text, scheme, and precursors.
-type Synchronous = (&'static str, &'static str, &'static str, u64);
+/// Name, text, scheme, and whether there are precursors.
+type Synchronous = (&'static str, &'static str, &'static str, bool);
 
 const SYNCHRONOUS: [Synchronous; 4] = [
     (
         "sign-verify",
         "xr, mode each, no precursors; each packet is verified before the next is read",
         "xr",
-        0,
+        false,
     ),
-    ("precomputed", "the same with precursors", "xr", clew::POOL),
+    ("precomputed", "the same with precursors", "xr", true),
     (
         "sign-verify-bbs04",
         "bbs04, mode each, no precursors; each packet is verified before the next is read",
         "bbs04",
-        0,
+        false,
     ),
     (
         "precomputed-bbs04",
         "the same with precursors",
         "bbs04",
-        clew::POOL,
+        true,
     ),
 ];
 
