@@ -69,7 +69,7 @@ pub(crate) fn of_version(v4: u16, packet: &[u8]) -> u16 {
 }
 
 /// Returns the offset of a whole TCP header.
-fn tcp_at(packet: &[u8]) -> Option<usize> {
+pub(crate) fn tcp_at(packet: &[u8]) -> Option<usize> {
     let at = match packet.first()? >> 4 {
         4 => v4_tcp_at(packet)?,
         6 => v6_tcp_at(packet)?,

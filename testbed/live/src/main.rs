@@ -6,15 +6,20 @@ mod attack;
 mod bed;
 mod measure;
 mod options;
+#[path = "../../../tools/bench/src/plot.rs"]
+mod plot;
+mod plots;
 mod process;
 mod report;
 mod scenarios;
+mod signer;
+mod synchronous;
 mod systems;
 mod topology;
 
 use clap::Parser;
 use options::{Command, Options, Streams};
-use scenarios::{flood, latency, observe, throughput, works};
+use scenarios::{figure2, flood, latency, memory, observe, stages, throughput, works};
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -30,7 +35,7 @@ const PROGRAMS: [(&str, &str); 6] = [
 ];
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    match run(Options::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -41,17 +46,35 @@ fn main() -> ExitCode {
 }
 
 /// Returns `false` if something that was to work did not.
-fn run(options: &Options) -> io::Result<bool> {
+fn run(mut options: Options) -> io::Result<bool> {
     if let Command::Attack(attack) = &options.command {
         println!("{}", attack.run()?);
         return Ok(true);
     }
+    if let Command::Synchronous(carrier) = &options.command {
+        return carrier.run().map(|()| true);
+    }
+    if let Command::Hold(hold) = &options.command {
+        return hold.run().map(|()| true);
+    }
+    if let Command::Plot { record } = &options.command {
+        let folder = || record.parent().map(Into::into).unwrap_or_default();
+        let read = plots::read(record)?;
+        options.svg = options.svg.clone().or_else(|| Some(folder()));
+        return Ok(plots::save(&read, &options)? > 0);
+    }
     process::need(&PROGRAMS)?;
+    systems::clew::set_pool(options.common.pool);
     let (common, mut record) = (&options.common, report::head());
     let record_of = &mut record;
     let holds = match &options.command {
         Command::Clean => return bed::Bed::open().map(|_| true),
-        Command::Attack(_) => Ok(true),
+        Command::Attack(_) | Command::Synchronous(_) | Command::Hold(_) | Command::Plot { .. } => {
+            Ok(true)
+        }
+        Command::Figure2(figure) => figure2::run(common, figure, record_of).map(|()| true),
+        Command::Stages(stages) => stages::run(common, stages, record_of).map(|()| true),
+        Command::Memory { flows } => memory::run(*flows, record_of).map(|()| true),
         Command::Throughput(streams) => throughput::run(common, streams, record_of).map(|()| true),
         Command::Small { time } => throughput::run(common, &small(*time), record_of).map(|()| true),
         Command::Latency(pings) => latency::run(common, pings, record_of).map(|()| true),
@@ -63,6 +86,9 @@ fn run(options: &Options) -> io::Result<bool> {
         Command::Observe(observe) => observe::run(common, observe, record_of),
     }?;
     record.print(common.json)?;
+    if options.svg.is_some() {
+        plots::save(&record, &options)?;
+    }
     Ok(holds)
 }
 

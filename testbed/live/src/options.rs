@@ -1,6 +1,8 @@
 //! The command line.
 
 use crate::attack::Attack;
+use crate::scenarios::memory::Hold;
+use crate::synchronous::Synchronous;
 use clap::{Args, Parser, Subcommand};
 use line::{Threads, units};
 use std::path::PathBuf;
@@ -19,10 +21,13 @@ pub struct Options {
     pub command: Command,
     #[command(flatten)]
     pub common: Common,
+    /// The folder for plots (of figure2 and latency)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
 }
 
 /// What all scenarios have.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Common {
     /// Only these systems [default: all that this machine has]
     #[arg(long, global = true, value_name = "NAME,...", value_delimiter = ',')]
@@ -33,6 +38,9 @@ pub struct Common {
     /// Print JSON Lines, the format of tools/bench/recorded
     #[arg(long, global = true)]
     pub json: bool,
+    /// Precursors that each signer has before the first packet
+    #[arg(long, global = true, value_name = "N", default_value = "16384", value_parser = clap::value_parser!(u32).range(1..=131_072))]
+    pub pool: u32,
     /// Run the line with SCHED_FIFO
     #[arg(long, global = true)]
     pub realtime: bool,
@@ -52,6 +60,21 @@ impl Common {
 pub enum Command {
     /// Streams by round trip and loss
     Throughput(Streams),
+    /// Clue's Figure 2: streams by round trip, one optimisation after another
+    Figure2(Figure2),
+    /// Writes the plots of a record again, into its folder unless --svg names one
+    Plot {
+        /// What --json printed
+        record: PathBuf,
+    },
+    /// What each stage of a packet's way costs, by the size of its block
+    Stages(Stages),
+    /// Resident memory of senders and receivers a flow
+    Memory {
+        /// How many flows
+        #[arg(long, value_name = "N", default_value = "8192", value_parser = clap::value_parser!(u32).range(64..=16_384))]
+        flows: u32,
+    },
     /// Datagrams of 64 bytes, as many as fit
     Small {
         /// How long each case takes
@@ -77,6 +100,12 @@ pub enum Command {
     Clean,
     /// Sends datagrams with any source address, in this namespace
     Attack(Attack),
+    /// Carries packets as Clue did before its optimisations, in this namespace
+    #[command(hide = true)]
+    Synchronous(Synchronous),
+    /// Holds flows, and says how much memory they take
+    #[command(hide = true)]
+    Hold(Hold),
 }
 
 /// The streams of `throughput`.
@@ -109,6 +138,70 @@ pub struct Streams {
     /// How long each case runs before it is measured
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
     pub warm_up: Duration,
+}
+
+/// The streams of `figure2`.
+#[derive(Args)]
+pub struct Figure2 {
+    /// Whose signatures
+    #[arg(long, value_enum, default_value = "xr")]
+    pub scheme: SchemeName,
+    /// Round trips of the line
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = units::time, default_value = "1ms,5ms,10ms,20ms,40ms,80ms,160ms")]
+    pub rtt: Vec<Duration>,
+    /// Bits a second of the line, as in 300M [default: no limit]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    pub rate: Option<u64>,
+    /// Per cent of the packets lost each way, as in 0,0.1,1,5
+    #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = units::percent, default_value = "0")]
+    pub loss: Vec<f64>,
+    /// Congestion control of the streams
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub congestion: String,
+    /// How long each case takes
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "2s")]
+    pub time: Duration,
+    /// How long each case runs before it is measured
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
+    pub warm_up: Duration,
+}
+
+/// A group signature scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SchemeName {
+    /// XR
+    Xr,
+    /// BBS04, the paper's
+    Bbs04,
+}
+
+impl SchemeName {
+    /// As `clew group create` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xr => "xr",
+            Self::Bbs04 => "bbs04",
+        }
+    }
+}
+
+/// What `stages` measures.
+#[derive(Args)]
+pub struct Stages {
+    /// Whose signatures
+    #[arg(long, value_enum, default_value = "xr")]
+    pub scheme: SchemeName,
+    /// Packets of a block
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "1,4,8,16,64"
+    )]
+    pub blocks: Vec<u16>,
+    /// Blocks of each size
+    #[arg(long, value_name = "N", default_value = "300")]
+    pub samples: u32,
 }
 
 /// The echoes of `latency`.

@@ -38,6 +38,13 @@ impl Samples {
         }
     }
 
+    /// The median of a row's first column over all rounds.
+    pub fn median(&self, name: &str) -> Option<f64> {
+        let (_, rounds) = self.rows.iter().find(|(row, _)| row == name)?;
+        let firsts = rounds.iter().filter_map(|round| round.first().copied());
+        Some(percentile_of(firsts.collect(), 0.5)).filter(|median| !median.is_nan())
+    }
+
     /// Adds a table of [`Self::table`], and what a reader must know.
     pub fn add_to(self, record: &mut Record, name: &str, title: &str, columns: &[&str]) {
         record.tables.push(self.table(name, title, columns));
@@ -70,7 +77,7 @@ fn percentile_of(mut figures: Vec<f64>, share: f64) -> f64 {
 }
 
 /// Three digits that matter, or all of an integer.
-fn number(figure: f64) -> String {
+pub fn number(figure: f64) -> String {
     match figure.abs() {
         none if none.is_nan() => BLANK.into(),
         0.0 => "0".into(),

@@ -64,7 +64,7 @@ fn recorded(root: &Path, run: &str) -> Result<Record, String> {
 ///
 /// # Errors
 /// The number of the first line that is none of a record's, and why.
-fn read(text: &str) -> Result<Record, String> {
+pub fn read(text: &str) -> Result<Record, String> {
     let (mut run, mut notes, mut rows) = (None, Vec::new(), Vec::new());
     let mut tables: Vec<Table> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

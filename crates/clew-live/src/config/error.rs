@@ -81,6 +81,9 @@ pub enum Rule {
     /// Rules of `exclude` are not too many.
     #[error("more than {EXCLUDES_MAX} rules in exclude")]
     Excludes,
+    /// Only windows have a k.
+    #[error("k requires mode = \"window\"")]
+    KWithoutWindow,
     /// Something is verified, so that trailers are taken off.
     #[error(
         "inbound = \"off\": carrier = \"trailer\" needs monitor or enforce, which take trailers off"

@@ -2,7 +2,7 @@
 
 use super::{
     CarrierMode, Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX,
-    InboundMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing,
+    InboundMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing, WindowMode,
 };
 use crate::sender::trailer_max;
 use ipnet::IpNet;
@@ -52,6 +52,8 @@ struct Raw {
     #[serde(default)]
     offload: Offload,
     #[serde(default)]
+    whole_windows: bool,
+    #[serde(default)]
     sign_ntp: bool,
     #[serde(default)]
     exclude: Vec<Spanned<String>>,
@@ -68,6 +70,7 @@ struct RawSigning {
     #[serde(default)]
     mode: CoverMode,
     block: Option<Spanned<u64>>,
+    k: Option<Spanned<WindowMode>>,
     pool: Option<Spanned<u64>>,
     #[serde(default)]
     when_empty: EmptyPool,
@@ -147,6 +150,7 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         mtu,
         path_mtu,
         offload: matches!(raw.offload, Offload::Auto),
+        whole_windows: raw.whole_windows,
         sign_ntp: raw.sign_ntp,
         exclude: excludes(&raw.exclude)?,
         signing,
@@ -247,7 +251,14 @@ fn interface(given: Option<&Spanned<String>>, name: &str) -> Result<String, Brok
 }
 
 fn signing(raw: &RawSigning) -> Result<Signing, Broken> {
+    if let Some(k) = raw.k.as_ref().filter(|_| raw.mode != CoverMode::Window) {
+        return Err((Some(k.span()), Rule::KWithoutWindow));
+    }
     Ok(Signing {
+        k: raw
+            .k
+            .as_ref()
+            .map_or_else(WindowMode::default, |k| *k.get_ref()),
         cover: raw.mode,
         block: number("block", raw.block.as_ref(), BLOCK_DEFAULT, BLOCK)? as u16,
         pool: number("pool", raw.pool.as_ref(), POOL_DEFAULT, POOL)? as usize,

@@ -82,6 +82,17 @@ pub enum CoverMode {
     Tree,
 }
 
+/// How many packets a window has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowMode {
+    /// As many as a block.
+    #[default]
+    Fixed,
+    /// As many as its TCP connection has in flight, up to a block's.
+    Adaptive,
+}
+
 /// What happens to packets when no precursor is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -100,6 +111,8 @@ pub struct Signing {
     pub cover: CoverMode,
     /// Largest block or window, in packets.
     pub block: u16,
+    /// How many packets a window has.
+    pub k: WindowMode,
     /// Precursors that are kept ready.
     pub pool: usize,
     /// What happens when there are none.
@@ -112,7 +125,11 @@ impl Signing {
         match self.cover {
             CoverMode::Each => Cover::Each,
             CoverMode::Window => {
-                Cover::Window(WindowSize::Fixed(self.block.min(clew_packet::WINDOW_MAX)))
+                let most = self.block.min(clew_packet::WINDOW_MAX);
+                Cover::Window(match self.k {
+                    WindowMode::Fixed => WindowSize::Fixed(most),
+                    WindowMode::Adaptive => WindowSize::Adaptive(most),
+                })
             }
             CoverMode::Tree => Cover::Tree(self.block),
         }
@@ -160,6 +177,8 @@ pub struct Config {
     pub path_mtu: u16,
     /// Whether the offloads of TUN and UDP are used where the kernel has them.
     pub offload: bool,
+    /// Whether a complete window is verified by its last signature only.
+    pub whole_windows: bool,
     /// Whether NTP is signed as other traffic is.
     pub sign_ntp: bool,
     /// What is never captured.

@@ -9,8 +9,8 @@ use crate::identity::Identity;
 use crate::packet::{Delivery, Moment, PeerIndex};
 use crate::pool::{Generation, Marks, Pool};
 use crate::receiver::{Inbound, InboundOptions, InboundPolicy, PeerRule};
-use crate::sender::{Outbound, OutboundOptions, Unsigned, WhenEmpty};
-use clew_packet::{GroupTag, KeySource, Timestamp};
+use crate::sender::{Cover, Outbound, OutboundOptions, Unsigned, WhenEmpty, WindowSize};
+use clew_packet::{GroupTag, KeySource, Timestamp, Windows};
 use clew_wire::Instant;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -272,6 +272,20 @@ impl<K: KeySource> Shared<K> {
         next
     }
 
+    /// Tells the sender what peers acknowledge, if its windows follow that.
+    fn hear(&self, ready: &[Delivery]) {
+        let signing = self.config().signing;
+        if matches!(
+            signing.sender_cover(),
+            Cover::Window(WindowSize::Adaptive(_))
+        ) {
+            let mut outbound = lock(&self.outbound);
+            for delivery in ready {
+                outbound.hear(delivery.peer, &delivery.bytes);
+            }
+        }
+    }
+
     /// Counts packets by peer, and learns where peers are.
     fn note(&self, ready: &[Delivery]) {
         let now = self.clock.now().instant;
@@ -287,6 +301,7 @@ impl<K: KeySource> Shared<K> {
         if has_moved {
             self.apply_paths();
         }
+        self.hear(ready);
     }
 }
 
@@ -342,6 +357,10 @@ fn inbound_options(config: &Config) -> InboundOptions {
             InboundMode::Monitor => InboundPolicy::Monitor,
             InboundMode::Enforce => InboundPolicy::Enforce,
             InboundMode::Off => InboundPolicy::Off,
+        },
+        windows: match config.whole_windows {
+            true => Windows::Whole,
+            false => Windows::Alone,
         },
         ..InboundOptions::default()
     }

@@ -37,7 +37,7 @@ use crate::clock::{ClockState, ClockWatch};
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
-use clew_packet::{KeySource, Receiver};
+use clew_packet::{KeySource, Receiver, Windows};
 use clew_wire::Instant;
 use cookie::CookieJar;
 use followers::Followers;
@@ -60,6 +60,7 @@ const BUDGET_WAIT: Duration = Duration::from_millis(5);
 pub struct Inbound<K> {
     receiver: Receiver<K>,
     policy: InboundPolicy,
+    windows: Windows,
     peers: Peers,
     jar: CookieJar,
     gatekeeper: Gatekeeper,
@@ -99,6 +100,7 @@ impl<K: KeySource> Inbound<K> {
         Self {
             receiver: Receiver::new(keys, options.acceptance(start.wall)),
             policy: options.policy,
+            windows: options.windows,
             peers: Peers::new(peers),
             jar: CookieJar::new(secret, start),
             gatekeeper: Gatekeeper::new(now),
@@ -180,7 +182,12 @@ impl<K: KeySource> Inbound<K> {
         self.metrics.batches.count(batch.items.len() as u64);
         let charged = batch.charged();
         let tasks = batch.items.into_iter().map(|(_, task)| task).collect();
-        Some(Work { tasks, charged })
+        let windows = self.windows;
+        Some(Work {
+            tasks,
+            charged,
+            windows,
+        })
     }
 
     /// Returns whether signatures wait for a verifier.

@@ -1,7 +1,7 @@
 //! What the administrator chooses.
 
 use crate::receiver::queue::VerificationBudget;
-use clew_packet::{Acceptance, SECOND_NS, Timestamp};
+use clew_packet::{Acceptance, SECOND_NS, Timestamp, Windows};
 
 /// What becomes of packets that arrive.
 ///
@@ -32,6 +32,8 @@ pub struct InboundOptions {
     pub resolution_ns: u64,
     /// How long an epoch is accepted after its successor started, in nanoseconds.
     pub grace_ns: u64,
+    /// What to make of windows whose packets wait together.
+    pub windows: Windows,
 }
 
 impl Default for InboundOptions {
@@ -43,6 +45,7 @@ impl Default for InboundOptions {
             tolerance_ns: 30 * SECOND_NS,
             resolution_ns: SECOND_NS,
             grace_ns: 60 * SECOND_NS,
+            windows: Windows::Alone,
         }
     }
 }

@@ -13,14 +13,16 @@ impl<K: KeySource> Inbound<K> {
     pub(super) fn conclude(&mut self, job: Job, checked: Checked, now: Instant) {
         let conclusion = self.receiver.conclude(checked);
         self.settle(now);
-        self.metrics.signatures += 1;
+        // Else the packet that ends its window was verified in its place.
+        let is_own = conclusion.reason != Reason::Vouched;
+        self.metrics.signatures += u64::from(is_own);
         // A duplicate says that the signature held: somebody sent a copy.
         let held = conclusion.verdict == Verdict::Valid || conclusion.reason == Reason::Duplicate;
         let says_something = conclusion.reason != Reason::Duplicate;
         if says_something {
             self.queue.standings.judged(job.source, held, now);
         }
-        if held {
+        if held && is_own {
             self.metrics.good_signatures += 1;
             self.metrics.k.count(job.k.into());
         }

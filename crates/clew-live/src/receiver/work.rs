@@ -32,6 +32,7 @@ pub struct Work {
     pub(super) tasks: Vec<Task>,
     /// What each was charged in advance.
     pub(super) charged: Duration,
+    pub(super) windows: Windows,
 }
 
 /// Signatures that were verified.
@@ -46,7 +47,7 @@ impl Work {
     pub fn run(self, rng: &mut impl CryptoRng) -> Done {
         let (jobs, pending): (Vec<Job>, Vec<Pending>) =
             self.tasks.into_iter().map(|t| (t.job, t.pending)).unzip();
-        let checked = Pending::check_all(pending, Windows::Alone, rng);
+        let checked = Pending::check_all(pending, self.windows, rng);
         Done {
             checked: jobs.into_iter().zip(checked).collect(),
             charged: self.charged,

@@ -1,5 +1,6 @@
 //! Packets that wait for their block, by flow.
 
+use super::flight::Flight;
 use super::options::{Cover, OutboundOptions};
 use crate::identity::KeyName;
 use crate::packet::PeerIndex;
@@ -33,8 +34,9 @@ pub(super) struct Queued {
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     last_block: Option<Instant>,
-    /// Mode `window`: of which key, how long at most, and what it has seen.
-    window: Option<(KeyName, u16, Window)>,
+    /// Mode `window`: of which key, and what it has seen.
+    window: Option<(KeyName, Window)>,
+    flight: Flight,
 }
 
 /// All flows.
@@ -144,15 +146,35 @@ impl Flows {
         self.packets
     }
 
-    /// Returns the window of a flow: a new one if key or size are others.
+    /// Returns the window of a flow, of up to `k` packets: a new one if the key is another.
     pub fn window(&mut self, id: FlowId, key: &KeyName, k: u16) -> &mut Window {
         let memory = self.memory.entry(id, Memory::default);
-        let is_same = matches!(&memory.window, Some((name, size, _)) if name == key && *size == k);
-        if !is_same {
-            memory.window = None;
+        memory.window.take_if(|(name, _)| name != key);
+        let new = || (*key, Window::new(k));
+        let window = &mut memory.window.get_or_insert_with(new).1;
+        window.resize(k);
+        window
+    }
+
+    /// Takes note of what a packet of a flow brings in flight.
+    pub fn sends(&mut self, id: FlowId, packet: &[u8]) {
+        self.memory.entry(id, Memory::default).flight.sends(packet);
+        if self.memory.count() > FLOWS_MAX {
+            self.memory.pop_oldest();
         }
-        let new = || (*key, k, Window::new(k));
-        &mut memory.window.get_or_insert_with(new).2
+    }
+
+    /// Takes note of what a flow has no longer in flight.
+    pub fn hear(&mut self, id: &FlowId, acknowledged: u32) {
+        if let Some(memory) = self.memory.get_mut(id) {
+            memory.flight.hears(acknowledged);
+        }
+    }
+
+    /// Returns how many packets of a flow are in flight.
+    pub fn in_flight(&self, id: &FlowId) -> u16 {
+        let memory = self.memory.get(id);
+        memory.map_or(0, |memory| memory.flight.packets())
     }
 
     /// Returns when the block of a packet is due by this packet alone.

@@ -6,6 +6,7 @@
 
 mod bursts;
 mod cookies;
+mod flight;
 mod flows;
 mod metrics;
 mod options;
@@ -53,8 +54,6 @@ pub struct Outbound {
 struct Peer {
     path: Path,
     cookies: Cookies,
-    /// Packets of a congestion window, if somebody says.
-    congestion_window: Option<u16>,
 }
 
 impl Outbound {
@@ -94,7 +93,6 @@ impl Outbound {
                 let new = Peer {
                     path,
                     cookies: Cookies::default(),
-                    congestion_window: None,
                 };
                 self.peers.insert(peer, new);
             }
@@ -106,10 +104,15 @@ impl Outbound {
         self.peers.remove(&peer);
     }
 
-    /// Says how many packets are in flight to a peer: the window of [`WindowSize::Adaptive`].
-    pub fn set_congestion_window(&mut self, peer: PeerIndex, packets: u16) {
-        if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.congestion_window = Some(packets);
+    /// Reads the acknowledgement of a packet that a peer sent: what it names is no longer in flight.
+    /// Only [`WindowSize::Adaptive`] needs it.
+    pub fn hear(&mut self, peer: PeerIndex, packet: &[u8]) {
+        let Some(ack) = flight::acknowledged(packet).filter(|_| self.options.is_adaptive()) else {
+            return;
+        };
+        if let Ok(flow) = flow(&Frame::whole(LinkType::RAW, packet)) {
+            let flow = flight::reversed(flow.key());
+            self.flows.hear(&FlowId { peer, flow }, ack);
         }
     }
 
@@ -144,6 +147,9 @@ impl Outbound {
             flow: flow.key(),
         };
         let (bytes, at) = (packet.bytes, now.instant);
+        if self.options.is_adaptive() {
+            self.flows.sends(id, &bytes);
+        }
         self.flows.push(id, Queued { bytes, at }, &self.options);
         Ok(())
     }

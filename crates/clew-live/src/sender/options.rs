@@ -21,9 +21,10 @@ pub enum Cover {
 pub enum WindowSize {
     /// So many.
     Fixed(u16),
-    /// As many as are in flight, by [`Outbound::set_congestion_window`](super::Outbound::set_congestion_window);
-    /// one until somebody says. Clue's senders do that: it is an experiment.
-    Adaptive,
+    /// As many as the packet's TCP connection has in flight, up to so many; one for other packets.
+    /// [`Outbound::hear`](super::Outbound::hear) learns what has arrived. Clue's senders take their
+    /// congestion window: it is an experiment.
+    Adaptive(u16),
 }
 
 /// What becomes of packets that are not signed.
@@ -64,6 +65,13 @@ pub struct OutboundOptions {
     pub queue_bytes: usize,
     /// How long packets wait at most: an older one is dropped.
     pub queue_time: Duration,
+}
+
+impl OutboundOptions {
+    /// Returns whether windows follow what is in flight.
+    pub(super) const fn is_adaptive(&self) -> bool {
+        matches!(self.cover, Cover::Window(WindowSize::Adaptive(_)))
+    }
 }
 
 impl Default for OutboundOptions {

@@ -133,9 +133,8 @@ impl Outbound {
         match self.options.cover {
             Cover::Each | Cover::Tree(_) => None,
             Cover::Window(WindowSize::Fixed(k)) => Some(k),
-            Cover::Window(WindowSize::Adaptive) => {
-                let peer = self.peers.get(&id.peer);
-                Some(peer.and_then(|peer| peer.congestion_window).unwrap_or(1))
+            Cover::Window(WindowSize::Adaptive(most)) => {
+                Some(self.flows.in_flight(&id).clamp(1, most.max(1)))
             }
         }
     }

@@ -11,3 +11,4 @@ mod privacy;
 mod sending;
 mod traffic;
 mod trailers;
+mod windows;

@@ -331,7 +331,7 @@ fn every_mode_arrives() {
         (Cover::Each, live_policy(Scheme::Xr), 6),
         (Cover::Window(WindowSize::Fixed(4)), full, 6),
         (
-            Cover::Window(WindowSize::Adaptive),
+            Cover::Window(WindowSize::Adaptive(8)),
             live_policy(Scheme::Xr),
             6,
         ),
@@ -345,7 +345,6 @@ fn every_mode_arrives() {
         let mut sim = Sim::with(4, options, InboundOptions::default());
         let identity = OURS.identity_with(&[(0, 0)], None, policy);
         sim.sender.set_identity(Some(identity));
-        sim.sender.set_congestion_window(PEER, 3);
         sim.read(0, (0..3).map(|n| udp(1, n, 800)).collect());
         sim.read(5 * MS, (3..6).map(|n| udp(1, n, 800)).collect());
         sim.run(S);

@@ -50,6 +50,12 @@ impl Window {
         }
     }
 
+    /// Changes the size, 1 to [`WINDOW_MAX`]. What was seen stays, as far as there is room.
+    pub fn resize(&mut self, k: u16) {
+        self.size = usize::from(k.clamp(1, WINDOW_MAX));
+        self.trim();
+    }
+
     /// Number of packets that the next signature covers, its own counted.
     pub(crate) fn k(&self) -> u16 {
         self.before.len() as u16 + 1
@@ -62,6 +68,10 @@ impl Window {
     /// Takes a signed packet in.
     pub(crate) fn push(&mut self, packet: PacketDigest) {
         self.before.push_back(packet);
+        self.trim();
+    }
+
+    fn trim(&mut self) {
         while self.before.len() >= self.size {
             self.before.pop_front();
         }

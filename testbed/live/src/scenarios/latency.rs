@@ -6,11 +6,20 @@ use crate::options::{Common, Pings};
 use crate::systems::Counts;
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
+use clew_record::table::{Table, fixed, optional};
 use line::Condition;
 use std::io;
 
+/// The table of percentiles.
+pub const DISTRIBUTION: &str = "latency-distribution";
+
+const PER_CENT: [f64; 11] = [
+    1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 100.0,
+];
+
 /// Runs the scenario.
 pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()> {
+    let mut trips: Vec<(&'static str, Vec<f64>)> = Vec::new();
     let samples = in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
         scene.topology.set(Condition {
             delay: pings.delay,
@@ -46,6 +55,11 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
             verification,
         ];
         samples.add(scene.system.name(), figures);
+        let name = scene.system.name();
+        match trips.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => known.extend(times),
+            None => trips.push((name, times)),
+        }
         Ok(())
     })?;
     let columns = [
@@ -62,6 +76,7 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
         pings.count, pings.pause, pings.delay
     );
     samples.add_to(record, "latency", &title, &columns);
+    record.tables.push(distribution(&trips));
     record
         .notes
         .push("one way a system adds half of the difference to `none`".into());
@@ -72,6 +87,26 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
         .notes
         .push("verification: CPU microseconds of one, in this run".into());
     Ok(())
+}
+
+/// One way, of all rounds together. Without routes only in the run, the line's time is included.
+fn distribution(trips: &[(&str, Vec<f64>)]) -> Table {
+    let base = trips.iter().find(|(name, _)| *name == "none");
+    let base = base.and_then(|(_, times)| percentile(times, 50.0));
+    let title = match base {
+        Some(_) => {
+            "Latency added one way, in ms: half of what a round trip takes more than the median of none"
+        }
+        None => "Latency one way, in ms: half of a round trip",
+    };
+    let columns = PER_CENT.map(|per_cent| per_cent.to_string());
+    let columns = ["row".to_owned()].into_iter().chain(columns);
+    let mut table = Table::new(DISTRIBUTION, title, columns);
+    for (name, times) in trips {
+        let at = |per_cent| Some((percentile(times, per_cent)? - base.unwrap_or(0.0)) / 2.0);
+        table.row(*name, PER_CENT.map(|share| optional(at(share), fixed(3))));
+    }
+    table
 }
 
 /// What one verification took, of both daemons.

@@ -1,8 +1,11 @@
 //! One file for each scenario: what is built, what runs in it, and which table it makes.
 
+pub mod figure2;
 pub mod flood;
 pub mod latency;
+pub mod memory;
 pub mod observe;
+pub mod stages;
 pub mod throughput;
 pub mod works;
 

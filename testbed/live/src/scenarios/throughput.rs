@@ -3,6 +3,7 @@
 use super::{Scene, in_turn};
 use crate::measure::{Load, iperf};
 use crate::options::{Common, Streams};
+use crate::report::Samples;
 use crate::systems::Counts;
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
@@ -31,23 +32,33 @@ const COLUMNS: [&str; 16] = [
 
 /// Runs the scenario.
 pub fn run(common: &Common, streams: &Streams, record: &mut Record) -> io::Result<()> {
-    let samples = in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
+    let samples = measure(common, streams)?;
+    report(samples, streams, record);
+    Ok(())
+}
+
+/// All cases of all systems.
+pub fn measure(common: &Common, streams: &Streams) -> io::Result<Samples> {
+    in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
         let cases = streams
             .loss
             .iter()
             .flat_map(|loss| streams.rtt.iter().map(move |rtt| (loss, rtt)));
         for (loss, rtt) in cases {
             let figures = case(scene, streams, *rtt, *loss)?;
-            let name = format!(
-                "{} {} ms {} %",
-                scene.system.name(),
-                milliseconds(*rtt),
-                loss * 100.0
-            );
-            samples.add(&name, figures);
+            samples.add(&row(scene.system.name(), *rtt, *loss), figures);
         }
         Ok(())
-    })?;
+    })
+}
+
+/// The name of a case.
+pub fn row(system: &str, rtt: Duration, loss: f64) -> String {
+    format!("{system} {} ms {} %", milliseconds(rtt), loss * 100.0)
+}
+
+/// The table of all figures, and what a reader must know.
+pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
     let shaped = match streams.rate {
         Some(rate) => format!(
             "{} Mbit/s, queue of the product of rate and round trip",
@@ -68,19 +79,14 @@ pub fn run(common: &Common, streams: &Streams, record: &mut Record) -> io::Resul
         ),
         &COLUMNS,
     );
-    record.notes.push(
-        "CPU: per cent of a core of the system's processes, without the kernel's routing".into(),
-    );
-    record.notes.push(
-        "lost, queue full, accidents: packets that the line dropped both ways, the last by its own fault".into(),
-    );
-    record
-        .notes
-        .push("late p99: how late the line was with 99 of 100 packets, in microseconds".into());
-    record.notes.push(
-        "signed/s, verified/s, refill/s, dropped: of both daemons; verification: CPU microseconds a signature".into(),
-    );
-    Ok(())
+    for note in [
+        "CPU: per cent of a core of the system's processes, without the kernel's routing",
+        "lost, queue full, accidents: packets that the line dropped both ways, the last by its own fault",
+        "late p99: how late the line was with 99 of 100 packets, in microseconds",
+        "signed/s, verified/s, refill/s, dropped: of both daemons; verification: CPU microseconds a signature",
+    ] {
+        record.notes.push(note.into());
+    }
 }
 
 fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::Result<Vec<f64>> {
@@ -148,6 +154,7 @@ fn signing(counts: Option<([Counts; 2], [Counts; 2])>, time: f64) -> [f64; 7] {
     ]
 }
 
-fn milliseconds(time: Duration) -> f64 {
+/// A time as tables have it.
+pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

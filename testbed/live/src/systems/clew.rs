@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// A daemon with keys of a scheme, and what one signature covers.
@@ -20,13 +21,15 @@ pub struct Clew {
     pub mode: &'static str,
     /// The largest block or window, in packets.
     pub block: u16,
+    /// Windows follow what is in flight.
+    pub is_adaptive: bool,
 }
 
 /// What it is built as.
-const PROGRAM: &str = "clew";
+pub(super) const PROGRAM: &str = "clew";
 const PORT: u16 = 4_909;
-/// Precursors of each daemon, all there before the first packet: as many as one ever has.
-const POOL: u64 = 16_384;
+/// Precursors of each signer, all there before the first packet.
+static POOL: AtomicU32 = AtomicU32::new(16_384);
 /// How long filling it may take on a busy machine.
 const FILL: Duration = Duration::from_secs(180);
 /// Where keys are for as long as this program runs.
@@ -106,8 +109,18 @@ impl System for Clew {
     }
 }
 
+/// Says how many precursors signers of this run have.
+pub fn set_pool(precursors: u32) {
+    POOL.store(precursors, Ordering::Relaxed);
+}
+
+/// How many precursors signers of this run have.
+pub(super) fn pool() -> u32 {
+    POOL.load(Ordering::Relaxed)
+}
+
 /// A group of a scheme and a key for each side, made once in a run.
-fn keys(scheme: &'static str) -> io::Result<PathBuf> {
+pub fn keys(scheme: &'static str) -> io::Result<PathBuf> {
     let folder = Path::new(KEYS).join(scheme);
     let mut made = MADE.lock().unwrap_or_else(|poison| poison.into_inner());
     if made.contains(&scheme) {
@@ -183,13 +196,22 @@ impl Daemon<'_> {
     }
 
     fn configuration(&self, clew: &Clew) -> String {
-        let (mode, block) = (clew.mode, clew.block);
+        let (mode, block, pool) = (clew.mode, clew.block, pool());
         let keys = self.keys.display();
         let [v4, v6] = self.peer;
+        // Clue's receivers verify a window at once; our default does not.
+        let whole = match mode {
+            "window" => "whole-windows = true\n",
+            _ => "",
+        };
+        let k = match clew.is_adaptive {
+            true => "k = \"adaptive\"\n",
+            false => "",
+        };
         let endpoint = self.endpoint.map(|at| format!("endpoint = \"{at}\"\n"));
         format!(
             "key = \"{keys}/{}.key\"\nuser = \"nobody\"\ninbound = \"enforce\"\noutbound = \"require\"\n\
-             [signing]\nmode = \"{mode}\"\nblock = {block}\npool = {POOL}\n\
+             {whole}[signing]\nmode = \"{mode}\"\nblock = {block}\npool = {pool}\n{k}\
              [[peer]]\nprefixes = [\"{v4}\", \"{v6}\"]\n{}group = \"{keys}/group.clew\"\n",
             self.side,
             endpoint.unwrap_or_default()
@@ -198,7 +220,7 @@ impl Daemon<'_> {
 
     /// What is measured begins with a full pool.
     fn wait_for_pool(&self, namespace: &Namespace) -> io::Result<()> {
-        let is_full = || Ok(read(&status(self.side, namespace)?).ready >= POOL as f64);
+        let is_full = || Ok(read(&status(self.side, namespace)?).ready >= f64::from(pool()));
         wait_until("a full pool of precursors", FILL, is_full)
     }
 }

@@ -20,7 +20,7 @@ pub const TREE: u16 = 223;
 
 const PROGRAM: &str = "examples/forwarder";
 const PORT: u16 = 4_908;
-const DEVICE: &str = "forward";
+pub(super) const DEVICE: &str = "forward";
 /// IPv4 and UDP outside.
 const HEADERS: u16 = 28;
 
@@ -67,6 +67,55 @@ impl System for Forwarder {
     }
 }
 
+/// A TUN of a system that gets one, and what is behind it.
+pub(super) struct Side<'a> {
+    pub namespace: &'a Namespace,
+    pub mtu: u16,
+    /// The networks of the other side, and the own addresses.
+    pub networks: [&'a str; 2],
+    pub own: Option<[&'a str; 2]>,
+}
+
+impl Side<'_> {
+    /// Makes the TUN, starts the program, and waits until it listens.
+    pub fn start(
+        &self,
+        name: &str,
+        command: &[&str],
+        port: u16,
+        patience: Duration,
+    ) -> io::Result<Process> {
+        let Self { namespace, mtu, .. } = self;
+        // As clew sets up its own.
+        namespace.ip(&format!("tuntap add dev {DEVICE} mode tun vnet_hdr"))?;
+        namespace.ip(&format!("link set dev {DEVICE} addrgenmode none"))?;
+        namespace.ip(&format!(
+            "link set dev {DEVICE} mtu {mtu} txqueuelen 4000 up"
+        ))?;
+        let mut process = Process::start(namespace, name, command)?;
+        for (place, network) in self.networks.iter().enumerate() {
+            let source = self.own.map(|own| format!(" src {}", own[place]));
+            let source = source.unwrap_or_default();
+            let route = format!("route add {network} dev {DEVICE}{source}");
+            // An MTU below 1280 has no IPv6.
+            match namespace.ip(&route) {
+                Err(_) if network.contains(':') && *mtu < 1_280 => {}
+                other => other?,
+            }
+        }
+        let port = port.to_string();
+        let listens = || {
+            if !process.runs() {
+                return Err(io::Error::other("it ended"));
+            }
+            let sockets = crate::process::printed(namespace, &["ss", "-Hlnu"])?;
+            Ok(sockets.contains(&port))
+        };
+        wait_until(name, patience, listens)?;
+        Ok(process)
+    }
+}
+
 impl Forwarder {
     fn side(
         &self,
@@ -75,34 +124,16 @@ impl Forwarder {
         networks: [&str; 2],
         own: Option<[&str; 2]>,
     ) -> io::Result<Process> {
-        let mtu = 1_500 - HEADERS - self.trailer;
-        // As clew sets up its own.
-        namespace.ip(&format!("tuntap add dev {DEVICE} mode tun vnet_hdr"))?;
-        namespace.ip(&format!("link set dev {DEVICE} addrgenmode none"))?;
-        namespace.ip(&format!(
-            "link set dev {DEVICE} mtu {mtu} txqueuelen 4000 up"
-        ))?;
         let program = built(PROGRAM)?;
         let (port, trailer) = (PORT.to_string(), self.trailer.to_string());
         let to = format!("{peer}:{PORT}");
         let command = [&*program.to_string_lossy(), DEVICE, &port, &to, &trailer];
-        let process = Process::start(namespace, self.name, &command)?;
-        for (place, network) in networks.iter().enumerate() {
-            let source = own.map(|own| format!(" src {}", own[place]));
-            let source = source.unwrap_or_default();
-            let route = format!("route add {network} dev {DEVICE}{source}");
-            // An MTU below 1280 has no IPv6.
-            match namespace.ip(&route) {
-                Err(_) if network.contains(':') && mtu < 1_280 => {}
-                other => other?,
-            }
-        }
-        let port = PORT.to_string();
-        let listens = || {
-            let sockets = crate::process::printed(namespace, &["ss", "-Hlnu"])?;
-            Ok(sockets.contains(&port))
+        let side = Side {
+            namespace,
+            mtu: 1_500 - HEADERS - self.trailer,
+            networks,
+            own,
         };
-        wait_until(self.name, Duration::from_secs(10), listens)?;
-        Ok(process)
+        side.start(self.name, &command, PORT, Duration::from_secs(10))
     }
 }

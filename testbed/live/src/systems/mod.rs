@@ -3,7 +3,8 @@
 //! A system gets a [`Topology`] without any route between the inner addresses. It starts what it needs in
 //! the namespaces of both carriers, and returns when packets pass. What it started ends with what it returns.
 
-mod clew;
+pub mod clew;
+mod clue;
 mod forwarder;
 mod none;
 mod wireguard_go;
@@ -116,6 +117,16 @@ pub fn all() -> Vec<Box<dyn System>> {
     }));
     all.push(Box::new(wireguard_go::WireguardGo));
     all.extend(
+        SYNCHRONOUS.map(|(name, about, scheme, has_pool)| -> Box<dyn System> {
+            Box::new(clue::Clue {
+                name,
+                about,
+                scheme,
+                has_pool,
+            })
+        }),
+    );
+    all.extend(
         DAEMONS.map(|(name, about, scheme, mode, block)| -> Box<dyn System> {
             Box::new(clew::Clew {
                 name,
@@ -123,6 +134,7 @@ pub fn all() -> Vec<Box<dyn System>> {
                 scheme,
                 mode,
                 block,
+                is_adaptive: name.ends_with("adaptive"),
             })
         }),
     );
@@ -138,10 +150,35 @@ const FORWARDERS: [(&str, &str, u16); 2] = [
     ),
 ];
 
+/// Name, text, scheme, and whether there are precursors.
+type Synchronous = (&'static str, &'static str, &'static str, bool);
+
+const SYNCHRONOUS: [Synchronous; 4] = [
+    (
+        "sign-verify",
+        "xr, mode each, no precursors; each packet is verified before the next is read",
+        "xr",
+        false,
+    ),
+    ("precomputed", "the same with precursors", "xr", true),
+    (
+        "sign-verify-bbs04",
+        "bbs04, mode each, no precursors; each packet is verified before the next is read",
+        "bbs04",
+        false,
+    ),
+    (
+        "precomputed-bbs04",
+        "the same with precursors",
+        "bbs04",
+        true,
+    ),
+];
+
 /// Name, text, scheme, mode, and the largest block.
 type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
 
-const DAEMONS: [Daemon; 7] = [
+const DAEMONS: [Daemon; 11] = [
     ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
     (
         "clew-256",
@@ -152,7 +189,21 @@ const DAEMONS: [Daemon; 7] = [
     ),
     (
         "clew-window",
-        "clew up, xr, mode window",
+        "clew up, xr, mode window, 64 packets, whole windows verified at once",
+        "xr",
+        "window",
+        64,
+    ),
+    (
+        "clew-window-8",
+        "the same with 8 packets",
+        "xr",
+        "window",
+        8,
+    ),
+    (
+        "clew-adaptive",
+        "the same with as many packets as are in flight, up to 64",
         "xr",
         "window",
         64,
@@ -167,7 +218,21 @@ const DAEMONS: [Daemon; 7] = [
     ),
     (
         "clew-bbs04-window",
-        "clew up, bbs04, mode window",
+        "clew up, bbs04, mode window, 64 packets, whole windows verified at once",
+        "bbs04",
+        "window",
+        64,
+    ),
+    (
+        "clew-bbs04-window-8",
+        "the same with 8 packets",
+        "bbs04",
+        "window",
+        8,
+    ),
+    (
+        "clew-bbs04-adaptive",
+        "the same with as many packets as are in flight, up to 64",
         "bbs04",
         "window",
         64,

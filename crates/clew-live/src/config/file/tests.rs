@@ -1,4 +1,5 @@
 use super::*;
+use crate::sender::{Cover, WindowSize};
 
 const GOOD: &str = r#"
 key = "web-1.key"
@@ -148,9 +149,25 @@ fn signing_has_its_ranges() {
         ("block = 0", "block 0: need 1 to 1024"),
         ("block = 1025", "block 1025: need 1 to 1024"),
         ("pool = 0", "pool 0: need 1 to 1000000"),
+        ("k = \"adaptive\"", "k requires mode = \"window\""),
+        ("mode = \"window\"\nk = 8", "wanted string or table"),
     ] {
         assert_eq!(parsed(&with(bad)).unwrap_err().1.to_string(), said);
     }
+}
+
+#[test]
+fn windows_are_fixed_or_follow_the_flight() {
+    let cover = |lines: &str| {
+        let text = format!("{GOOD}\n[signing]\nmode = \"window\"\n{lines}\n");
+        parsed(&text).unwrap().signing.sender_cover()
+    };
+    assert_eq!(cover("block = 8"), Cover::Window(WindowSize::Fixed(8)));
+    let adaptive = Cover::Window(WindowSize::Adaptive(64));
+    assert_eq!(cover("k = \"adaptive\""), adaptive);
+    assert!(!parsed(GOOD).unwrap().whole_windows);
+    let whole = parsed(&format!("whole-windows = true\n{GOOD}")).unwrap();
+    assert!(whole.whole_windows);
 }
 
 #[test]

@@ -66,6 +66,29 @@ pub fn syn(mss: u16) -> Vec<u8> {
     ipv4(FROM, 6, &upper)
 }
 
+/// A TCP segment with an acknowledgement, from one end of a connection or the other.
+pub fn tcp(is_back: bool, sequence: u32, acknowledged: u32, data: usize) -> Vec<u8> {
+    let (from, to, ports) = match is_back {
+        false => (FROM, TO, [5_001, 80]),
+        true => (TO, FROM, [80, 5_001]),
+    };
+    let mut upper = ports.map(u16::to_be_bytes).concat();
+    upper.extend([sequence.to_be_bytes(), acknowledged.to_be_bytes()].concat());
+    upper.extend([0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
+    upper.resize(upper.len() + data, 7);
+    let length = (upper.len() as u16).to_be_bytes();
+    let pseudo = [&from[..], &to, &[0, 6], &length].concat();
+    let checksum = sum(&[&pseudo, &upper]);
+    upper[16..18].copy_from_slice(&checksum.to_be_bytes());
+    let mut header = ipv4(from, 6, &upper);
+    header.truncate(20);
+    header[16..20].copy_from_slice(&to);
+    header[10..12].fill(0);
+    let checksum = sum(&[&header]);
+    header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    [header, upper].concat()
+}
+
 /// Whether both checksums of a TCP or UDP packet hold.
 pub fn checksums_hold(packet: &[u8]) -> bool {
     let (header, upper) = packet.split_at(20);
