@@ -2,6 +2,7 @@
 
 mod frames;
 mod privileges;
+mod split;
 mod sys;
 
 use crate::failure::Failure;
@@ -66,6 +67,7 @@ pub struct Tap {
     link: u16,
     buffers: sys::Buffers,
     frame: Vec<u8>,
+    split: u64,
 }
 
 impl Tap {
@@ -95,6 +97,7 @@ impl Tap {
             link,
             buffers: sys::Buffers::new(),
             frame: Vec::new(),
+            split: 0,
         };
         tap.bind().map_err(failed)?;
         Ok(tap)
@@ -121,6 +124,7 @@ impl Tap {
             other => other?,
         };
         let (link, frame, bound) = (self.link, &mut self.frame, self.bound.ifindex());
+        let split = &mut self.split;
         // Each packet passes the loopback interface twice.
         let is_loopback = self.bound.hatype() == libc::ARPHRD_LOOPBACK;
         let received = self.buffers.receive(&self.socket, |datagram| {
@@ -129,14 +133,26 @@ impl Tap {
             if is_elsewhere || is_loopback && datagram.direction == libc::PACKET_OUTGOING {
                 return;
             }
-            each(frames::on_wire(&datagram, frame).map(|()| Seen {
-                link,
-                bytes: frame,
-                time_ns: datagram.time_ns,
-            }));
+            let time_ns = datagram.time_ns;
+            let seen = frames::on_wire(&datagram, link, frame, |bytes| {
+                each(Ok(Seen {
+                    link,
+                    bytes,
+                    time_ns,
+                }));
+            });
+            match seen {
+                Ok(was_joined) => *split += u64::from(was_joined),
+                Err(why) => each(Err(why)),
+            }
         });
         match received {
             Err(error) if is_transient(&error) => Ok(()),
+            // One super-packet of a kind that a virtio header has no word for: SCTP, or UDP in fragments.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                each(Err(NotOnWire::Joined));
+                Ok(())
+            }
             other => other.map(drop),
         }
     }
@@ -144,6 +160,11 @@ impl Tap {
     /// Returns how many packets the kernel dropped for want of room since the last call.
     pub fn drops(&self) -> u64 {
         sys::drops(self.socket.as_fd()).map_or(0, u64::from)
+    }
+
+    /// Returns how many super-packets were cut so far.
+    pub const fn split(&self) -> u64 {
+        self.split
     }
 
     /// Binds the tap again if the interface is there and up, and returns whether it is. An interface

@@ -98,7 +98,8 @@ fn flows_are_told_from_time_to_time() {
     );
     assert!((3..60).contains(&lines.len()), "{text}");
 
-    let mut observer = folder.start(&wire, "wire", "--flows 1s --format eve");
+    let mut observer = folder.start(&wire, "wire", "--flows 1s --format table");
     assert_eq!(observer.end().0, 2);
-    assert_eq!(observer.said[0], "clew: --flows requires --json");
+    let needed = "clew: --flows requires --json, --format tsv or --format eve";
+    assert_eq!(observer.said[0], needed);
 }
