@@ -183,6 +183,11 @@ impl Observer {
         assert!(sent.unwrap().success());
     }
 
+    /// Waits for its end, whatever ended it.
+    pub fn wait(&mut self) {
+        self.child.wait().unwrap();
+    }
+
     pub fn stdout(&mut self) -> ChildStdout {
         self.child.stdout.take().unwrap()
     }
