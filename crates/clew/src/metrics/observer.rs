@@ -182,7 +182,11 @@ mod tests {
                 _ => panic!("{line}"),
             }
         }
-        assert!(helped.iter().eq(helped.iter().filter(|name| kinds.contains_key(*name))));
+        assert!(
+            helped
+                .iter()
+                .eq(helped.iter().filter(|name| kinds.contains_key(*name)))
+        );
         assert_eq!(helped.len(), kinds.len());
         for line in [
             "clew_observer_packets_total{verdict=\"invalid\",reason=\"bad-signature\"} 1\n",

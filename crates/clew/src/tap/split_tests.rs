@@ -219,7 +219,11 @@ fn what_cannot_be_cut_is_refused() {
     };
     assert!(with(1, kind::UDP | kind::ECN).is_ok());
     for (at, value, why) in [
-        (1, kind::TCP_V4, "TCP in the virtio header, UDP in the frame"),
+        (
+            1,
+            kind::TCP_V4,
+            "TCP in the virtio header, UDP in the frame",
+        ),
         (1, 3, "fragments of a UDP datagram"),
         (1, 0x40 | kind::UDP, "in a tunnel"),
         (6, 84, "the checksum is that of an inner header"),

@@ -137,7 +137,10 @@ fn honest_packets_in_a_flood_are_valid_and_everything_is_counted() {
     let text = fs::read_to_string(folder.path("lines")).unwrap();
     let seen = summary(&text);
     let count = |name: &str| seen[name].as_u64().unwrap_or(0) as usize;
-    assert_eq!(count("packets") + count("skipped") + count("dropped"), flood.len());
+    assert_eq!(
+        count("packets") + count("skipped") + count("dropped"),
+        flood.len()
+    );
     assert_eq!((count("skipped"), count("dropped")), (0, 0), "it keeps up");
     assert_eq!(count("valid"), honest.len(), "{seen}");
     let lines = objects(&text);
@@ -176,7 +179,11 @@ fn what_the_kernel_drops_is_counted() {
     let seen = summary(&text);
     let count = |name: &str| seen[name].as_u64().unwrap_or(0) as usize;
     assert!(count("dropped") > 0 && count("packets") > 0, "{seen}");
-    assert_eq!(count("packets") + count("dropped"), SENT + frames.len(), "{seen}");
+    assert_eq!(
+        count("packets") + count("dropped"),
+        SENT + frames.len(),
+        "{seen}"
+    );
     assert_eq!((count("invalid"), status), (0, 2));
 }
 
@@ -202,13 +209,19 @@ fn flows_are_told_in_every_format() {
         tellings.push(flows);
     }
     assert!(tellings[0].len() > 1, "{tellings:?}");
-    assert!(tellings.iter().all(|flows| *flows == tellings[0]), "{tellings:?}");
+    assert!(
+        tellings.iter().all(|flows| *flows == tellings[0]),
+        "{tellings:?}"
+    );
     // The id of a flow is that of its packets.
     let mut observer = folder.observe(&wire, "--count 60");
     wire.send(&frames);
     let lines = objects(&observer.end().1);
     for [id, ..] in &tellings[0] {
-        assert!(lines.iter().any(|line| line["community_id"] == **id), "{id}");
+        assert!(
+            lines.iter().any(|line| line["community_id"] == **id),
+            "{id}"
+        );
     }
 }
 
@@ -219,12 +232,19 @@ fn json_flows(text: &str) -> Vec<[String; 4]> {
         let (id, source, of) = match line["event_type"].as_str() {
             Some("clew_flow") => (&line["community_id"], &line["src_ip"], &line["clew_flow"]),
             Some(_) => continue,
-            None => (&line["flow"]["community_id"], &line["flow"]["src"], &line["flow"]),
+            None => (
+                &line["flow"]["community_id"],
+                &line["flow"]["src"],
+                &line["flow"],
+            ),
         };
         if let (Some(id), Some(source)) = (id.as_str(), source.as_str()) {
             let [packets, valid] = ["packets", "valid"].map(|name| of[name].to_string());
             flows.push([id.to_owned(), source.to_owned(), packets, valid]);
-            assert!(of["first"].is_string() && of["reasons"]["ok"].is_u64(), "{of}");
+            assert!(
+                of["first"].is_string() && of["reasons"]["ok"].is_u64(),
+                "{of}"
+            );
         }
     }
     flows
@@ -236,7 +256,9 @@ fn zeek_flows(text: &str) -> Vec<[String; 4]> {
     let names: Vec<&str> = names.unwrap().split('\t').collect();
     let kinds = text.lines().find_map(|line| line.strip_prefix("#types\t"));
     assert_eq!(kinds.unwrap().split('\t').count(), names.len());
-    assert!(text.contains("#path\tclew_flow\n") && text.lines().last().unwrap().starts_with("#close"));
+    assert!(
+        text.contains("#path\tclew_flow\n") && text.lines().last().unwrap().starts_with("#close")
+    );
     let rows = text.lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
         let cells: Vec<&str> = row.split('\t').collect();

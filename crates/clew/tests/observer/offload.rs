@@ -46,7 +46,9 @@ fn observe(lan: &Lan, host: usize, device: &str) -> Observer {
     command.arg("--group").arg(group);
     command.args(["--duration", "120s", "--metrics", "127.0.0.1:0"]);
     command.arg("--report").arg(lan.path(device));
-    command.arg("--write").arg(lan.path(&format!("tap-{device}")));
+    command
+        .arg("--write")
+        .arg(lan.path(&format!("tap-{device}")));
     let mut observer = Observer::new(command);
     observer.wait_for("observing");
     observer
@@ -54,7 +56,8 @@ fn observe(lan: &Lan, host: usize, device: &str) -> Observer {
 
 fn metrics(lan: &Lan, host: usize, observer: &Observer) -> String {
     let mut get = lan.within(host, "python3");
-    let ask = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())";
+    let ask =
+        "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())";
     let url = format!("http://{}/metrics", metrics_at(&observer.said));
     let output = get.args(["-c", ask, &url]).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -89,6 +92,7 @@ fn every_packet_of_a_bulk_flow_is_valid_and_none_is_joined() {
     }
     // Until this second is over, a daemon refuses what was signed before it started.
     until("a first ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    lan.ip(OTHER, "link set lo up");
     let places = [(ONE, "wire"), (OTHER, "port1")];
     let mut observers = places.map(|(host, device)| observe(&lan, host, device));
     let mut receiver = lan.python(TWO, RECEIVE);
@@ -103,7 +107,10 @@ fn every_packet_of_a_bulk_flow_is_valid_and_none_is_joined() {
             text.contains("clew_observer_backlog 0\n") && text.contains("clew_observer_held 0\n")
         });
         let counted = metrics(&lan, host, observer);
-        assert!(!counted.contains("clew_observer_split_total 0\n"), "{device}");
+        assert!(
+            !counted.contains("clew_observer_split_total 0\n"),
+            "{device}"
+        );
         let (status, _) = observer.interrupt();
         let text = fs::read_to_string(lan.path(device)).unwrap();
         let seen = summary(&text);
@@ -144,10 +151,16 @@ for line in sys.stdin:
 fn offloaded(kind: u8, size: u16, payload: usize) -> Vec<u8> {
     let total = (28 + payload) as u16;
     let mut packet = vec![1, kind];
-    packet.extend([28_u16, size, 20, 6].iter().flat_map(|word| word.to_ne_bytes()));
+    packet.extend(
+        [28_u16, size, 20, 6]
+            .iter()
+            .flat_map(|word| word.to_ne_bytes()),
+    );
     packet.extend([0x45, 0]);
     packet.extend(total.to_be_bytes());
-    packet.extend([0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0, 7, 0, 9]);
+    packet.extend([
+        0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0, 7, 0, 9,
+    ]);
     packet.extend((total - 20).to_be_bytes());
     packet.extend([0, 0]);
     packet.resize(10 + usize::from(total), 7);
@@ -178,7 +191,12 @@ fn a_tun_interface_and_the_super_packets_of_a_guest() {
     let mut guest = command.stdin(Stdio::piped()).spawn().unwrap();
     for packet in &written {
         let line = hex::encode(packet) + "\n";
-        guest.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
+        guest
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(line.as_bytes())
+            .unwrap();
     }
     drop(guest.stdin.take());
     assert!(guest.wait().unwrap().success());
@@ -196,9 +214,17 @@ fn a_tun_interface_and_the_super_packets_of_a_guest() {
     );
     let evidence = folder.frames("tap-0000000001.pcapng");
     assert_eq!(evidence.len(), 44);
-    assert!(evidence[..20].iter().zip(before).all(|(ip, frame)| ip[..] == frame[14..]));
+    assert!(
+        evidence[..20]
+            .iter()
+            .zip(before)
+            .all(|(ip, frame)| ip[..] == frame[14..])
+    );
     let split = &evidence[20..24];
-    assert_eq!(split.iter().map(Vec::len).collect::<Vec<_>>(), [428, 428, 428, 29]);
+    assert_eq!(
+        split.iter().map(Vec::len).collect::<Vec<_>>(),
+        [428, 428, 428, 29]
+    );
     assert!(split.iter().all(|ip| udp_sum(ip) == 0xffff));
     assert_eq!(folder.verdicts("tap-0000000001.pcapng").len(), 44);
 }

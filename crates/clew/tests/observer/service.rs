@@ -19,7 +19,9 @@ fn the_unit_is_sound_and_sandboxed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clew-observer@eth0.service");
     let unit = UNIT.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
-    let lines = unit.lines().filter(|line| !line.starts_with("Documentation="));
+    let lines = unit
+        .lines()
+        .filter(|line| !line.starts_with("Documentation="));
     fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
     let analyze = |arguments: &[&str]| {
         let mut command = Command::new("systemd-analyze");
@@ -34,7 +36,9 @@ fn the_unit_is_sound_and_sandboxed() {
     assert!(ours.is_empty(), "{said}");
     let output = analyze(&["security", "--offline=true", "--no-pager"]).unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    let Some((_, level)) = said.split_once("Overall exposure level for clew-observer@eth0.service: ") else {
+    let Some((_, level)) =
+        said.split_once("Overall exposure level for clew-observer@eth0.service: ")
+    else {
         return eprintln!("SKIPPED: needs systemd 250");
     };
     let level: f32 = level.split(' ').next().unwrap().parse().unwrap();
@@ -64,16 +68,27 @@ fn the_example_observes_with_the_privileges_of_the_unit() {
         .replace("/var/log/clew-observer", root)
         .replace("/var/lib/clew-observer", root)
         .replace("127.0.0.1:9908", "127.0.0.1:0");
-    for path in [root, &format!("{root}/acme"), &format!("{root}/acme/public")] {
+    for path in [
+        root,
+        &format!("{root}/acme"),
+        &format!("{root}/acme/public"),
+    ] {
         let opened = Command::new("chmod").args(["0777", path]).status();
         assert!(opened.unwrap().success());
     }
     let notified = UnixDatagram::bind(folder.path("notify")).unwrap();
-    notified.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    let opened = Command::new("chmod").arg("0777").arg(folder.path("notify")).status();
+    notified
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let opened = Command::new("chmod")
+        .arg("0777")
+        .arg(folder.path("notify"))
+        .status();
     assert!(opened.unwrap().success());
 
-    let capabilities = UNIT.lines().find_map(|line| line.strip_prefix("AmbientCapabilities="));
+    let capabilities = UNIT
+        .lines()
+        .find_map(|line| line.strip_prefix("AmbientCapabilities="));
     let capabilities: Vec<String> = capabilities
         .unwrap()
         .split(' ')
@@ -81,7 +96,13 @@ fn the_example_observes_with_the_privileges_of_the_unit() {
         .collect();
     let capabilities = format!("-all,{}", capabilities.join(","));
     let mut command = Command::new("ip");
-    command.args(["netns", "exec", wire.observed(), "setpriv", "--no-new-privs"]);
+    command.args([
+        "netns",
+        "exec",
+        wire.observed(),
+        "setpriv",
+        "--no-new-privs",
+    ]);
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     for set in ["inh-caps", "ambient-caps", "bounding-set"] {
         command.arg(format!("--{set}={capabilities}"));
