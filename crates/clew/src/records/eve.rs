@@ -22,12 +22,12 @@ impl Records for Eve {
     }
 
     fn end(&mut self, ending: &Ending<'_>, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}", stats(ending, self.last_ns))
+        writeln!(out, "{}", last(ending, self.last_ns))
     }
 }
 
 /// The last event.
-pub fn stats(ending: &Ending<'_>, last_ns: Option<u64>) -> Value {
+pub fn last(ending: &Ending<'_>, last_ns: Option<u64>) -> Value {
     let mut event = Map::new();
     begin(&mut event, last_ns, None);
     event.insert("event_type".into(), json!("stats"));

@@ -133,7 +133,7 @@ impl Records for FlowLines {
                 self.head(out)?;
                 self.log.end(ending, out)
             }
-            Format::Eve => writeln!(out, "{}", eve::stats(ending, self.last_ns)),
+            Format::Eve => writeln!(out, "{}", eve::last(ending, self.last_ns)),
             Format::Json | Format::Table => writeln!(out, "{}", json::summary(ending)),
         }
     }
