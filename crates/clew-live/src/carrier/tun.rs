@@ -37,18 +37,23 @@ impl Tun {
     /// # Errors
     /// There is no such interface, another process has it, or it belongs to another user.
     pub fn attach(name: &str, mtu: u16, wants_offload: bool) -> io::Result<Self> {
-        let build = |offload| {
+        let build = |(queues, offload)| {
             let builder = DeviceBuilder::new().name(name).inherit_enable_state();
             let set = |options: &mut tun_rs::DeviceBuilderGuard<'_>| {
-                options.offload(offload);
+                options.offload(offload).multi_queue(queues);
             };
             builder.with(set).build_sync()
         };
-        let device = match build(wants_offload) {
-            // A kernel without the header: packets one by one.
-            Err(error) if wants_offload && error.kind() == ErrorKind::InvalidInput => build(false)?,
-            other => other?,
-        };
+        // An interface that somebody else made may have one queue; a kernel without the header gives
+        // packets one by one.
+        let mut device = build((true, wants_offload));
+        for other in [(false, wants_offload), (true, false), (false, false)] {
+            device = match device {
+                Err(error) if error.kind() == ErrorKind::InvalidInput => build(other),
+                done => done,
+            };
+        }
+        let device = device?;
         device.set_nonblocking(true)?;
         Ok(Self {
             device: Arc::new(device),
@@ -62,6 +67,13 @@ impl Tun {
         let single = self.writes_single.load(Ordering::Relaxed);
         offloads.tun_tcp = self.device.tcp_gso() && !single;
         offloads.tun_udp = self.device.udp_gso() && !single;
+    }
+
+    /// Gives up this process's queue: from now on the kernel puts packets into those of others. What is
+    /// in the queue is lost, so read it before.
+    pub fn detach(&self) {
+        // An interface of one queue, or one that is gone, has nothing to give up.
+        let _ = crate::sys::detach_tun_queue(self.as_fd());
     }
 
     /// Returns the end that reads.

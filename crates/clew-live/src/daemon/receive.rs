@@ -16,19 +16,48 @@ use std::time::Duration;
 /// How long a verifier sleeps at most: somebody wakes it when there is work.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// How long the sockets are read at the end, so that blocks which are half there become whole.
+const LAST_READS: Duration = Duration::from_millis(150);
+
+/// How long what was read may take to be verified and delivered at the end.
+const LAST_DELIVERIES: Duration = Duration::from_millis(300);
+
+/// How often to look then.
+const LAST_TURN: Duration = Duration::from_millis(2);
+
+/// The end of a receiver: it begins when somebody asks for it.
+#[derive(Default)]
+struct End(Option<std::time::Instant>);
+
+impl End {
+    /// Returns for how long the receiver has been ending.
+    fn elapsed<K: KeySource>(&mut self, shared: &Shared<K>) -> Option<Duration> {
+        let is_ending = shared.is_receiver_ending();
+        is_ending.then(|| self.0.get_or_insert_with(std::time::Instant::now).elapsed())
+    }
+}
+
 /// Reads the sockets until the daemon stops.
 pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
     let mut room = Datagrams::default();
     let mut cookies = Vec::new();
+    let mut end = End::default();
     while !shared.is_stopping() {
         shared.turns[1].fetch_add(1, Ordering::Relaxed);
-        let any = receive(shared, &mut room, &mut cookies)?;
+        let ending = end.elapsed(shared);
+        if ending.is_some_and(|time| time > LAST_DELIVERIES || lock(&shared.inbound).is_idle()) {
+            break;
+        }
+        let may_read = ending.is_none_or(|time| time < LAST_READS);
+        let any = may_read && receive(shared, &mut room, &mut cookies)?;
         take_cookies(shared, &mut cookies);
         send_replies(shared);
         let next = shared.deliver();
         if !any {
             shared.hear_errors();
             let now = shared.clock.now().instant;
+            let last = ending.map(|_| now + LAST_TURN);
+            let next = next.into_iter().chain(last).min();
             let due = next.map_or(u64::MAX, Instant::as_nanos);
             shared.receiver_due.store(due, Ordering::Release);
             shared

@@ -75,6 +75,8 @@ pub(super) struct PeerTable {
 pub(super) struct Shared<K> {
     pub clock: Clock,
     pub stop: AtomicBool,
+    /// Receiver and sender finish what they have, one after the other, and end.
+    pub ends: [AtomicBool; 2],
     pub config: Mutex<Arc<Config>>,
     pub identity: Mutex<Arc<Identity>>,
     pub tun: Tun,
@@ -127,6 +129,7 @@ impl<K: KeySource> Shared<K> {
         let shared = Self {
             clock,
             stop: AtomicBool::new(false),
+            ends: [AtomicBool::new(false), AtomicBool::new(false)],
             pool: Pool::new(marks(&config.signing), generation),
             generation,
             outbound: Mutex::new(outbound),
@@ -161,6 +164,26 @@ impl<K: KeySource> Shared<K> {
 
     pub fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Asks the receiver to finish what it has.
+    pub fn end_receiver(&self) {
+        self.ends[0].store(true, Ordering::Relaxed);
+        self.wake_receiver.wake();
+    }
+
+    /// Asks the sender to finish what it has.
+    pub fn end_sender(&self) {
+        self.ends[1].store(true, Ordering::Relaxed);
+        self.wake_sender.wake();
+    }
+
+    pub fn is_receiver_ending(&self) -> bool {
+        self.ends[0].load(Ordering::Relaxed)
+    }
+
+    pub fn is_sender_ending(&self) -> bool {
+        self.ends[1].load(Ordering::Relaxed)
     }
 
     /// Ends all threads.
