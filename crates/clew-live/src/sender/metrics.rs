@@ -39,6 +39,8 @@ pub struct OutboundMetrics {
     pub datagram_bytes: u64,
     /// Fragments among them.
     pub fragments: u64,
+    /// Fragments among these that were sent a second time.
+    pub fragments_again: u64,
     /// Packets a signature.
     pub k: Histogram,
     /// From arrival to departure, in microseconds.
