@@ -88,18 +88,25 @@ impl Packer<'_> {
         let open = self.open.take().map(|place| place - self.start);
         let leading = if short.len() == 1 { 1 } else { 2 };
         for _ in 0..leading {
-            short.iter().for_each(|(one, ecn)| self.push_fragment(one, *ecn));
+            short
+                .iter()
+                .for_each(|(one, ecn)| self.push_fragment(one, *ecn));
         }
         self.open = open.map(|place| place + self.out.len());
         self.out.extend(long);
         for _ in leading..2 {
-            short.iter().for_each(|(one, ecn)| self.push_fragment(one, *ecn));
+            short
+                .iter()
+                .for_each(|(one, ecn)| self.push_fragment(one, *ecn));
         }
-        short.into_iter().for_each(|(one, _)| self.buffers.recycle(one));
+        short
+            .into_iter()
+            .for_each(|(one, _)| self.buffers.recycle(one));
     }
 
     fn push_fragment(&mut self, fragment: &[u8], ecn: u8) {
-        self.segment(fragment.len(), ecn).extend_from_slice(fragment);
+        self.segment(fragment.len(), ecn)
+            .extend_from_slice(fragment);
         self.close_if_short(fragment.len());
         self.metrics.fragments += 1;
     }
