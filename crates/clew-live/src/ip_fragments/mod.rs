@@ -100,3 +100,6 @@ fn put_checksum(header: &mut [u8]) {
     let sum = (sum & 0xffff) + (sum >> 16);
     put_u16(header, v4::CHECKSUM, usize::from(!(sum as u16)));
 }
+
+#[cfg(test)]
+mod tests;
