@@ -136,7 +136,7 @@ impl<K: KeySource> Shared<K> {
             inbound: Mutex::new(inbound),
             work: Condvar::new(),
             delivery: Mutex::new(Deliverer {
-                writer: tun.writer(),
+                writer: tun.writer(first_id(&secret)),
                 ready: Vec::new(),
             }),
             peers: Mutex::new(peers),
@@ -326,6 +326,13 @@ impl<K: KeySource> Shared<K> {
         }
         self.hear(ready);
     }
+}
+
+/// A number that nobody outside can guess.
+fn first_id(secret: &[u8; 32]) -> u32 {
+    let derived = blake3::derive_key("clew 2026-11 first identification of fragments", secret);
+    let [a, b, c, d, ..] = derived;
+    u32::from_be_bytes([a, b, c, d])
 }
 
 /// The own address for an end point: the one that the routes to it name.

@@ -22,6 +22,7 @@ pub use options::{
 
 use crate::buffers::Buffers;
 use crate::identity::{EpochKey, Identity, Unready};
+use crate::ip_fragments::{Defragmenter, Taken};
 use crate::mss;
 use crate::packet::{Burst, Clear, CookieMessage, Moment, PeerIndex};
 use crate::pool::PrecursorSource;
@@ -43,6 +44,8 @@ pub struct Outbound {
     identity: Option<Arc<Identity>>,
     options: OutboundOptions,
     peers: BTreeMap<PeerIndex, Peer>,
+    /// Packets that came in IP fragments.
+    fragments: Defragmenter,
     flows: Flows,
     buffers: Buffers,
     unsigned: Vec<Clear>,
@@ -63,6 +66,7 @@ impl Outbound {
             identity,
             options,
             peers: BTreeMap::new(),
+            fragments: Defragmenter::default(),
             flows: Flows::new(),
             buffers: Buffers::default(),
             unsigned: Vec::new(),
@@ -123,11 +127,20 @@ impl Outbound {
         Some(path.mss(self.options.cover))
     }
 
-    /// Takes a packet, which leaves with a later [`flush`](Self::flush).
+    /// Takes a packet, which leaves with a later [`flush`](Self::flush). An IP fragment waits for the
+    /// others of its packet, which is signed as a whole.
     ///
     /// # Errors
     /// Why it is dropped. It is counted already.
-    pub fn push(&mut self, mut packet: Clear, now: Moment) -> Result<(), Unsent> {
+    pub fn push(&mut self, packet: Clear, now: Moment) -> Result<(), Unsent> {
+        let mut packet = match self.fragments.take(packet, now.instant) {
+            Taken::Whole(packet) => packet,
+            Taken::Waits => return Ok(()),
+            Taken::Bad(count) => {
+                (0..count).for_each(|_| self.metrics.unsent.count(Unsent::BadFragment));
+                return Err(Unsent::BadFragment);
+            }
+        };
         let Some(mss) = self.mss(packet.peer) else {
             return self.refuse(packet, Unsent::NoPath);
         };
@@ -164,6 +177,10 @@ impl Outbound {
         out: &mut Vec<Burst>,
     ) -> Option<Instant> {
         self.flows.is_scarce = precursors.is_low();
+        let fragments_due = self.fragments.expire(now.instant);
+        for _ in 0..self.fragments.missing() {
+            self.metrics.unsent.count(Unsent::MissingFragment);
+        }
         while let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options) {
             let packets = self.drop_late(packets, now.instant);
             if packets.is_empty() {
@@ -174,7 +191,8 @@ impl Outbound {
                 Err(_) => self.pass_or_refuse_all(id.peer, packets, Unsent::NoKey),
             }
         }
-        self.flows.next_due()
+        let packets_due = self.flows.next_due();
+        [packets_due, fragments_due].into_iter().flatten().min()
     }
 
     /// Moves the packets that pass as they are to `out`: there are some only with

@@ -7,6 +7,7 @@
 
 mod attacks;
 mod common;
+mod fragments;
 mod privacy;
 mod sending;
 mod traffic;
