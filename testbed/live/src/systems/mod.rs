@@ -141,8 +141,15 @@ const FORWARDERS: [(&str, &str, u16); 2] = [
 /// Name, text, scheme, mode, and the largest block.
 type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
 
-const DAEMONS: [Daemon; 7] = [
+const DAEMONS: [Daemon; 8] = [
     ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
+    (
+        "clew-128",
+        "the same, blocks of up to 128 packets",
+        "xr",
+        "tree",
+        128,
+    ),
     (
         "clew-256",
         "the same, blocks of up to 256 packets",
