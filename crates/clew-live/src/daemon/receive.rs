@@ -1,11 +1,10 @@
 //! From the network to the TUN: receive, verify, deliver in order.
 
-use super::shared::{Dropped, Shared, lock};
+use super::shared::{Dropped, Shared, lock, thread_time};
 use crate::carrier::{Arrived, Datagrams};
 use crate::packet::{Burst, CookieMessage, PeerIndex};
 use clew_packet::KeySource;
 use clew_wire::Instant;
-use nix::time::{ClockId, clock_gettime};
 use rand_core::CryptoRng;
 use std::io;
 use std::net::SocketAddr;
@@ -131,6 +130,7 @@ pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng)
             continue;
         };
         drop(inbound);
+        let start = shared.clock.now().instant;
         let begin = thread_time();
         let done = work.run(rng);
         let spent = thread_time().saturating_sub(begin);
@@ -141,10 +141,8 @@ pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng)
             shared.wake_receiver.wake();
         }
         inbound = lock(&shared.inbound);
+        let worked = shared.clock.now().instant - start;
+        let worked = u64::try_from(worked.as_nanos()).unwrap_or(u64::MAX);
+        shared.verifying.fetch_add(worked, Ordering::Relaxed);
     }
-}
-
-/// The CPU time of this thread.
-fn thread_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

@@ -112,6 +112,7 @@ impl<K: KeySource> Plane<'_, K> {
         let mut tap = Tap { pool, generation };
         let now = self.shared.clock.now();
         let mut outbound = lock(&self.shared.outbound);
+        outbound.set_cost(self.shared.signature_cost());
         outbound.flush(now, &mut tap, rng, &mut self.bursts)
     }
 

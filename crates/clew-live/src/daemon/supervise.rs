@@ -31,9 +31,6 @@ const FINISH: Duration = Duration::from_millis(500);
 /// How often to look whether it has.
 const FINISH_LOOK: Duration = Duration::from_millis(1);
 
-/// Verifiers at most: more of them would not find work.
-const VERIFIERS_MAX: usize = 16;
-
 /// Most sentences that are kept for `clew status`.
 const NOTICES_MAX: usize = 32;
 
@@ -163,10 +160,10 @@ where
     K: KeySource + Send,
     R: CryptoRng + 'scope,
 {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    for _ in 0..(cores - 1).clamp(1, VERIFIERS_MAX) {
+    for _ in 0..shared.verifiers {
         scope.spawn(move || receive::verify(shared, &mut rng()));
     }
+    scope.spawn(move || refill::run_if_short(shared, &mut rng()));
     Threads {
         planes: [
             scope.spawn(move || send::run(shared, &mut rng())),

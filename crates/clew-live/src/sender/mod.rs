@@ -2,12 +2,14 @@
 //!
 //! A block is what one read of the host returned of a flow. Packets are pushed, and
 //! [`Outbound::flush`] is called when the read is drained. Small packets of a flow that sent a block
-//! a moment ago wait for each other, because a signature costs the same for one as for many.
+//! a moment ago wait for each other, because a signature costs the same for one as for many. If there
+//! is little time for signatures, all packets of such a flow do (`load.rs`).
 
 mod bursts;
 mod cookies;
 mod flight;
 mod flows;
+mod load;
 mod metrics;
 mod options;
 mod seal;
@@ -15,6 +17,7 @@ mod seal;
 pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
 pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
+pub use load::{BLOCK_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
 pub use options::{
     Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy, trailer_max,
@@ -30,13 +33,19 @@ use clew_packet::{Frame, LinkType, Timestamp, flow};
 use clew_wire::Instant;
 use cookies::Cookies;
 use flows::{FlowId, Flows, Queued};
+use load::Load;
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Most packets that wait to be passed unsigned.
 pub const UNSIGNED_MAX: usize = 1_024;
+
+/// Most signatures of one flush whose precursors are computed at once: packets that come meanwhile are
+/// read before the next ones.
+pub const ONLINE_MAX: u64 = 8;
 
 /// Signs the packets of a host.
 #[derive(Debug)]
@@ -47,6 +56,8 @@ pub struct Outbound {
     /// Packets that came in IP fragments.
     fragments: Defragmenter,
     flows: Flows,
+    cost: SignatureCost,
+    load: Load,
     buffers: Buffers,
     unsigned: Vec<Clear>,
     metrics: OutboundMetrics,
@@ -68,6 +79,8 @@ impl Outbound {
             peers: BTreeMap::new(),
             fragments: Defragmenter::default(),
             flows: Flows::new(),
+            cost: SignatureCost::default(),
+            load: Load::default(),
             buffers: Buffers::default(),
             unsigned: Vec::new(),
             metrics: OutboundMetrics::default(),
@@ -101,6 +114,11 @@ impl Outbound {
                 self.peers.insert(peer, new);
             }
         }
+    }
+
+    /// Says what signatures have cost the machine so far, with those that others made and it verified.
+    pub const fn set_cost(&mut self, cost: SignatureCost) {
+        self.cost = cost;
     }
 
     /// Forgets a peer. Packets to it that wait are dropped.
@@ -176,12 +194,19 @@ impl Outbound {
         rng: &mut impl CryptoRng,
         out: &mut Vec<Burst>,
     ) -> Option<Instant> {
+        self.load
+            .see(&self.cost, self.metrics.signatures, now.instant);
         self.flows.is_scarce = precursors.is_low();
         let fragments_due = self.fragments.expire(now.instant);
         for _ in 0..self.fragments.missing() {
             self.metrics.unsent.count(Unsent::MissingFragment);
         }
-        while let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options) {
+        // Whoever waited as long as packets may would be dropped.
+        self.flows.block_wait = self.load.block_wait().min(self.options.queue_time / 2);
+        let online = self.metrics.online;
+        while self.metrics.online - online < ONLINE_MAX
+            && let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options)
+        {
             let packets = self.drop_late(packets, now.instant);
             if packets.is_empty() {
                 continue;
@@ -232,6 +257,12 @@ impl Outbound {
     /// Returns what was counted.
     pub fn metrics(&self) -> &OutboundMetrics {
         &self.metrics
+    }
+
+    /// Returns the least time between two blocks of a flow that are not full: none while there is time for
+    /// more signatures.
+    pub fn block_wait(&self) -> Duration {
+        self.flows.block_wait
     }
 
     /// Returns how many packets wait, and how many bytes they count.

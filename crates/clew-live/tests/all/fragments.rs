@@ -79,7 +79,7 @@ fn short_fragments_lead_and_follow_apart_from_their_copies() {
     };
     let (long, short) = (Some((0, 2)), Some((1, 2)));
     let mut sender = sender();
-    let mut push = |sender: &mut Outbound, number, length| {
+    let push = |sender: &mut Outbound, number, length| {
         let bytes = udp(1, number, length);
         sender
             .push(Clear { peer: PEER, bytes }, moment(S, 0))
@@ -213,7 +213,7 @@ fn piece(id: u32, offset: u16, more: bool, length: usize) -> Vec<u8> {
 fn memory_and_time_of_fragments_are_bounded() {
     let mut sender = sender();
     let now = |us: u64| moment(S + us * US, 0);
-    let mut push = |sender: &mut Outbound, us, bytes| {
+    let push = |sender: &mut Outbound, us, bytes| {
         let _ = sender.push(Clear { peer: PEER, bytes }, now(us));
     };
     let count = 3 * WAITING_MAX as u64;

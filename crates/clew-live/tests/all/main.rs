@@ -6,6 +6,7 @@
 )]
 
 mod attacks;
+mod busy;
 mod common;
 mod fragments;
 mod privacy;
