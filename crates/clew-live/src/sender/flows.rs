@@ -60,6 +60,30 @@ pub(super) struct Flows {
     pub is_scarce: bool,
     /// The least time between two blocks of a flow that are not full.
     pub block_wait: Duration,
+    active: Active,
+}
+
+/// Over how long flows that send are counted.
+const ACTIVE: Duration = Duration::from_millis(100);
+
+/// How many flows sent a block in this span of time, and in the one before.
+#[derive(Debug, Default)]
+struct Active {
+    since: Instant,
+    flows: u32,
+    before: u32,
+}
+
+impl Active {
+    /// Begins a new span if this one is over.
+    fn see(&mut self, now: Instant) {
+        let elapsed = now - self.since;
+        if elapsed >= ACTIVE {
+            let is_next = elapsed < 2 * ACTIVE;
+            self.before = if is_next { self.flows } else { 0 };
+            (self.flows, self.since) = (0, now);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -85,6 +109,7 @@ impl Flows {
             next: 0,
             is_scarce: false,
             block_wait: Duration::ZERO,
+            active: Active::default(),
         }
     }
 
@@ -140,8 +165,10 @@ impl Flows {
             .sum();
         self.bytes -= bytes;
         self.packets -= packets.len();
+        self.active.see(now);
         let memory = self.memory.entry(id, Memory::default);
-        memory.last_block = Some(now);
+        let before = memory.last_block.replace(now);
+        self.active.flows += u32::from(before.is_none_or(|last| last < self.active.since));
         if self.memory.count() > FLOWS_MAX {
             self.memory.pop_oldest();
         }
@@ -157,6 +184,12 @@ impl Flows {
     /// Returns how many bytes wait, with what each packet counts besides.
     pub const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns how many flows sent a block lately.
+    pub fn active(&mut self, now: Instant) -> u32 {
+        self.active.see(now);
+        self.active.flows.max(self.active.before)
     }
 
     /// Returns how many packets wait.

@@ -9,6 +9,9 @@ use std::time::Duration;
 
 /// Most time between two blocks of a flow that are not full.
 pub const BLOCK_WAIT_MAX: Duration = Duration::from_millis(50);
+/// The same for each flow that sends: with so much time for a signature they are as many a second,
+/// however many flows there are.
+pub const FLOW_WAIT_MAX: Duration = Duration::from_millis(4);
 
 /// Up to this share of the time that there is for signatures, nobody waits.
 const FREE: f64 = 0.25;
@@ -81,12 +84,13 @@ impl Load {
         self.verification.max(self.making)
     }
 
-    /// Returns the least time between two blocks of a flow that are not full: it grows with the square
-    /// of what is above [`FREE`], so that a little load costs little.
-    pub fn block_wait(&self) -> Duration {
+    /// Returns the least time between two blocks of a flow that are not full, if so many flows send: it
+    /// grows with the square of what is above [`FREE`], so that a little load costs little.
+    pub fn block_wait(&self, flows: u32) -> Duration {
         let above = (self.share() - FREE) / (FULL - FREE);
         let above = above.clamp(0.0, 1.0);
-        BLOCK_WAIT_MAX.mul_f64(above * above)
+        let wait = FLOW_WAIT_MAX.saturating_mul(flows).mul_f64(above * above);
+        wait.min(BLOCK_WAIT_MAX)
     }
 }
 
@@ -119,22 +123,27 @@ mod tests {
         assert!((load.share() - 0.5).abs() < 0.01, "half of two verifiers");
         after(&mut load, 100, 100, 0, 4);
         assert!((load.share() - 0.2).abs() < 0.01, "{}", load.share());
-        assert_eq!(load.block_wait(), Duration::ZERO);
+        assert_eq!(load.block_wait(64), Duration::ZERO);
         after(&mut load, 200, 100, 18_000, 4);
-        assert_eq!(load.block_wait(), BLOCK_WAIT_MAX);
+        let waits = [0, 1, 3, 64].map(|flows| load.block_wait(flows).as_millis());
+        assert_eq!(
+            waits,
+            [0, 4, 12, 50],
+            "as many signatures for one as for many"
+        );
     }
 
     #[test]
     fn a_pause_is_remembered_as_one_and_lumps_are_spread() {
         let mut load = Load::default();
         after(&mut load, 0, 100, 20_000, 0);
-        assert_eq!(load.block_wait(), BLOCK_WAIT_MAX);
+        assert_eq!(load.block_wait(1), FLOW_WAIT_MAX);
         // A second without signatures.
         load.see(&cost(2_000_000), 0, Instant::from_nanos(2_000_000_000));
         assert!(load.share() < 0.01);
         // A batch of 20 ms is counted when it is done.
         load.see(&cost(2_020_000), 0, Instant::from_nanos(2_005_000_000));
         assert!(load.share() < 0.15, "{}", load.share());
-        assert_eq!(load.block_wait(), Duration::ZERO);
+        assert_eq!(load.block_wait(1), Duration::ZERO);
     }
 }

@@ -17,7 +17,7 @@ mod seal;
 pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
 pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
-pub use load::{BLOCK_WAIT_MAX, SignatureCost};
+pub use load::{BLOCK_WAIT_MAX, FLOW_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
 pub use options::{
     Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy, trailer_max,
@@ -202,7 +202,8 @@ impl Outbound {
             self.metrics.unsent.count(Unsent::MissingFragment);
         }
         // Whoever waited as long as packets may would be dropped.
-        self.flows.block_wait = self.load.block_wait().min(self.options.queue_time / 2);
+        let wait = self.load.block_wait(self.flows.active(now.instant));
+        self.flows.block_wait = wait.min(self.options.queue_time / 2);
         let online = self.metrics.online;
         while self.metrics.online - online < ONLINE_MAX
             && let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options)

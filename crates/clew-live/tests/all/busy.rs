@@ -6,7 +6,7 @@ use crate::common::sim::{MS, Online, PEER, S, Sim, US, Verifier, moment, path};
 use clew_live::packet::{Burst, Clear};
 use clew_live::receiver::{InboundOptions, Refused};
 use clew_live::sender::{
-    BLOCK_WAIT_MAX, Cover, ONLINE_MAX, Outbound, OutboundOptions, SignatureCost,
+    Cover, FLOW_WAIT_MAX, ONLINE_MAX, Outbound, OutboundOptions, SignatureCost,
 };
 use clew_packet::{OuterAddresses, SignedPacket};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
@@ -132,18 +132,17 @@ fn busy_sender() -> Outbound {
             verifying: Duration::from_millis(10 * step),
             ..SignatureCost::default()
         });
+        push(&mut sender, S + step * 10 * MS, udp(1, 0, 1_000));
         flush(&mut sender, S + step * 10 * MS);
     }
-    assert_eq!(sender.block_wait(), BLOCK_WAIT_MAX);
+    assert_eq!(sender.block_wait(), FLOW_WAIT_MAX, "for one flow");
     sender
 }
 
 #[test]
 fn under_load_a_flow_waits_behind_its_own_block_only() {
     let (mut sender, now) = (busy_sender(), 2 * S);
-    let wait = BLOCK_WAIT_MAX.as_nanos() as u64;
-    push(&mut sender, now, udp(1, 1, 1_000));
-    assert_eq!(payloads(&flush(&mut sender, now).0).len(), 1, "its first");
+    let wait = FLOW_WAIT_MAX.as_nanos() as u64;
     push(&mut sender, now + MS, udp(1, 2, 1_000));
     push(&mut sender, now + MS, udp(2, 1, 60));
     let (out, next) = flush(&mut sender, now + MS);
@@ -155,7 +154,8 @@ fn under_load_a_flow_waits_behind_its_own_block_only() {
     };
     (3..=most + 11).for_each(|n| push(&mut sender, now + 2 * MS, udp(1, n, 300)));
     let (out, next) = flush(&mut sender, now + 2 * MS);
-    let next_block = now + 2 * MS + wait;
+    // Two flows send now.
+    let next_block = now + 2 * MS + 2 * wait;
     assert_eq!(payloads(&out).len(), most as usize);
     assert_eq!((sender.queued().0, next), (10, Some(next_block)));
     let (out, next) = flush(&mut sender, next_block);
