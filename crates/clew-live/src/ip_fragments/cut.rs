@@ -66,7 +66,7 @@ fn cut_v6(packet: &[u8], mtu: usize, id: u32, out: &mut Vec<Vec<u8>>) -> Option<
     let each = each(mtu, headers.len() + v6::FRAGMENT_BYTES)?;
     for (place, part) in payload.chunks(each).enumerate() {
         let more = u16::from((place + 1) * each < payload.len()) * v6::MORE;
-        let offset = place * each | usize::from(more);
+        let offset = (place * each) | usize::from(more);
         let mut fragment = headers.to_vec();
         fragment[link.named_at] = v6::FRAGMENT;
         fragment.extend([link.kind, 0, 0, 0]);

@@ -131,7 +131,7 @@ fn a_lone_fragment_header_is_taken_off() {
 fn part(start: usize, is_last: bool, bytes: &[u8]) -> Vec<u8> {
     let mut packet = packet4(0);
     let more = if is_last { 0 } else { usize::from(v4::MORE) };
-    put_u16(&mut packet, v4::FLAGS, start / UNIT | more);
+    put_u16(&mut packet, v4::FLAGS, (start / UNIT) | more);
     put_u16(&mut packet, v4::LENGTH, 24 + bytes.len());
     packet.extend_from_slice(bytes);
     packet

@@ -34,11 +34,9 @@ fn packets_in_ip_fragments_cross() {
         }
         for host in [ONE, TWO] {
             let status = lan.status(host);
-            assert_eq!(
-                status["outbound"]["unsent"],
-                serde_json::json!({}),
-                "{status}"
-            );
+            // An answer may leave before its peer's end point is learned.
+            let unsent = status["outbound"]["unsent"].as_object().unwrap();
+            assert!(unsent.keys().all(|reason| reason == "no-path"), "{status}");
             let verdicts = status["inbound"]["verdicts"].as_object().unwrap();
             let is_fine = |reason: &String| reason == "ok" || reason == "stale";
             assert!(verdicts.keys().all(is_fine), "{status}");
@@ -79,7 +77,7 @@ fn route(lan: &Lan, mtu: u16) {
 /// A router in the middle says "too big", in both families.
 #[test]
 fn a_narrow_link_in_the_middle_is_found() {
-    for (endpoint, mtu) in [("10.9.1.2", 1_400), ("[fd09:1::2]", 1_280)] {
+    for (endpoint, mtu) in [("10.9.1.2", 1_400), ("[fd09:1::2]:4909", 1_280)] {
         let Some(mut lan) = Lan::new() else { return };
         route(&lan, mtu);
         let one = lan.configure(ONE, ENFORCE, true);
@@ -151,15 +149,25 @@ fn a_gateway_tells_of_a_narrow_link_behind_it() {
     lan.up(TWO, &two, &[]);
     lan.up(ONE, &one, &[]);
     until("a ping", || lan.pings(ONE, "10.8.5.2"));
-    let (_, said) = echo(&lan, "10.8.5.2", "-M do -s 1400");
-    assert!(said.contains("1280"), "{said}");
-    // The host knows it now.
-    let (_, said) = echo(&lan, "10.8.5.2", "-M do -s 1400");
-    assert!(said.contains("1280"), "{said}");
-    until("a ping over IPv6", || echoes(&lan, "fd08:5::2", "-s 1400"));
+    for to in ["10.8.5.2", "fd08:5::2"] {
+        // Its kernel says it, then that of the host itself, which knows it now.
+        for _ in 0..2 {
+            let (_, said) = echo(&lan, to, "-M do -s 1400");
+            assert!(said.contains("1280"), "{said}");
+        }
+    }
     assert!(
         echoes(&lan, "10.8.5.2", "-s 3000"),
-        "in IP fragments, both ways"
+        "the kernel cuts IPv4 again"
     );
-    assert!(echoes(&lan, "fd08:5::2", "-s 3000"));
+    // Nobody on the way cuts IPv6: the gateway's interface has to be as narrow.
+    lan.down(TWO);
+    let two = lan.configure(TWO, &format!("{ENFORCE}\nmtu = 1280"), false);
+    lan.up(TWO, &two, &[]);
+    until("a ping", || lan.pings(ONE, "fd08:5::2"));
+    for to in ["10.8.5.2", "fd08:5::2"] {
+        for size in ["-s 1400", "-s 3000"] {
+            assert!(echoes(&lan, to, size), "{to} {size}");
+        }
+    }
 }
