@@ -102,6 +102,12 @@ impl Pending {
         Ok(found)
     }
 
+    /// Chooses another name in the same directory.
+    #[must_use]
+    pub fn named(self, target: PathBuf) -> Self {
+        Self { target, ..self }
+    }
+
     /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use clew_keys::files::Pending;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::PathBuf;
 use tracing::info;
 
 /// Types of the blocks that tell: the first of a file, and those of packets.
@@ -15,24 +15,25 @@ const PACKET: u32 = 6;
 /// Type and length in front, length behind.
 const BLOCK_MIN: u64 = 12;
 
-/// Gives a file that a killed run left its name, cut behind the last whole block. Returns whether there
-/// was one with packets.
+/// Gives the files that killed runs left under the number `next` names in the ring, each cut behind its
+/// last whole block. Those without a packet are removed. Returns the next number.
 ///
 /// # Errors
 /// The system refuses.
-pub fn adopt(target: &Path) -> io::Result<bool> {
-    for (file, pending) in Pending::abandoned(target)? {
+pub fn adopt(path: impl Fn(u64) -> PathBuf, next: u64) -> io::Result<u64> {
+    let mut number = next;
+    for (file, pending) in Pending::abandoned(&path(next))? {
         let (whole, packets) = whole(&file)?;
-        // Others are removed: they hold nothing.
         if packets > 0 {
+            let target = path(number);
             file.set_len(whole)?;
-            pending.commit(&file)?;
-            let path = target.display();
-            info!("{path}: {packets} packets of evidence that a killed run left");
-            return Ok(true);
+            pending.named(target.clone()).commit(&file)?;
+            let target = target.display();
+            info!("{target}: {packets} packets of evidence that a killed run left");
+            number += 1;
         }
     }
-    Ok(false)
+    Ok(number)
 }
 
 /// The length of all whole blocks of a file of ours, and how many of them are packets.
@@ -113,7 +114,8 @@ mod tests {
             let bytes = [&evidence[..end], &vec![0xee; end % 50]].concat();
             fs::write(&left, bytes).unwrap();
             let expected = begins[1..].iter().filter(|begin| **begin <= end).count();
-            assert_eq!(adopt(&target).unwrap(), expected > 0, "{end}");
+            let next = adopt(|_| target.clone(), 1).unwrap();
+            assert_eq!(next, 1 + u64::from(expected > 0), "{end}");
             assert!(!left.exists());
             if expected > 0 {
                 let mut reader = Reader::new(File::open(&target).unwrap()).unwrap();
@@ -125,10 +127,24 @@ mod tests {
         }
     }
 
+    /// Two runs of one ring were killed.
     #[test]
-    fn without_a_killed_run_nothing_happens() {
+    fn each_gets_a_number() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(!adopt(&folder.path().join("tap-0000000001.pcapng")).unwrap());
-        assert!(adopt(&folder.path().join("none/tap-0000000001.pcapng")).is_err());
+        let path = |number: u64| folder.path().join(format!("tap-{number:010}.pcapng"));
+        let (evidence, _) = evidence();
+        for random in ["0123456789AbCdEf", "0123456789AbCdEg"] {
+            let left = format!("tap-0000000007.pcapng.clew-{random}.partial");
+            fs::write(folder.path().join(left), &evidence).unwrap();
+        }
+        assert_eq!(adopt(path, 7).unwrap(), 9);
+        assert_eq!(fs::read(path(7)).unwrap(), evidence);
+        assert_eq!(fs::read(path(8)).unwrap(), evidence);
+        assert_eq!(
+            adopt(path, 9).unwrap(),
+            9,
+            "without a killed run nothing happens"
+        );
+        assert!(adopt(|_| folder.path().join("none/tap"), 1).is_err());
     }
 }

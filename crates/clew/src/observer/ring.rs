@@ -76,7 +76,7 @@ pub enum Kept {
 }
 
 impl Ring {
-    /// Goes on with the ring of that prefix. A file that a killed run was writing is kept, as far as
+    /// Goes on with the ring of that prefix. What a killed run was writing is kept, as far as
     /// it is whole. The first file is created and removed again, so that a
     /// folder that cannot be written to is said at once.
     ///
@@ -92,9 +92,8 @@ impl Ring {
             failed: None,
             unwritten: 0,
         };
-        let first = ring.path(ring.next);
-        let adopted = recover::adopt(&first).map_err(|error| Failure::io(&first, &error))?;
-        ring.next += u64::from(adopted);
+        let next = recover::adopt(|number| ring.path(number), ring.next);
+        ring.next = next.map_err(|error| Failure::io(&ring.rules.prefix, &error))?;
         let path = ring.path(ring.next);
         let tried = Pending::create(&path, MODE_SECRET, IfExists::Refuse);
         tried.map_err(|error| Failure::io(&path, &error))?;
