@@ -7,5 +7,7 @@ mod configuration;
 mod failures;
 mod hosts;
 mod lan;
+mod others;
+mod replace;
 mod service;
 mod trailer;
