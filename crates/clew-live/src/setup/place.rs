@@ -6,9 +6,9 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::unistd::{Gid, Uid, chown};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The folder of all daemons.
@@ -141,6 +141,9 @@ impl Place {
     /// The name is taken by another process.
     pub fn make(&self, user: Uid, group: Gid) -> Result<Made, SetupError> {
         let daemon = self.folder.join("daemon");
+        if let Some(parent) = self.folder.parent() {
+            self.make_folder(parent, 0o755)?;
+        }
         self.make_folder(&self.folder, 0o755)?;
         let lock = self.lock(&self.supervisor_lock())?;
         drop(self.lock_daemon()?);
@@ -179,7 +182,10 @@ impl Place {
 
     fn make_folder(&self, path: &Path, mode: u32) -> Result<(), SetupError> {
         let mut maker = DirBuilder::new();
-        self.failed(path, maker.recursive(true).mode(mode).create(path))
+        let made = maker.recursive(true).mode(mode).create(path);
+        // The caller's umask is for files with secrets.
+        let permitted = made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(mode)));
+        self.failed(path, permitted)
     }
 
     fn failed<T>(&self, path: &Path, done: io::Result<T>) -> Result<T, SetupError> {

@@ -7,6 +7,8 @@ mod configuration;
 mod failures;
 mod hosts;
 mod lan;
+mod others;
+mod replace;
 mod service;
 mod sizes;
 mod trailer;

@@ -67,22 +67,29 @@ fn set_up_run_and_down_by_themselves() {
     assert!(lan.pings(ONE, &Lan::v4(TWO)));
 }
 
-/// The unit with this program in place of the installed one.
+const UNIT: &str = include_str!("../../../../contrib/systemd/clew@.service");
+const SOCKET: &str = include_str!("../../../../contrib/systemd/clew@.socket");
+
+/// The worst exposure that is accepted, by the scale of `systemd-analyze security`: 10 is none at all.
+const EXPOSURE_MAX: &str = "40";
+
+/// The units with this program in place of the installed one.
 #[test]
-fn the_unit_is_sound() {
-    let unit = include_str!("../../../../contrib/systemd/clew@.service");
+fn the_units_are_sound() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("clew@lan.service");
-    let unit = unit.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
+    let unit = UNIT.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
     let lines = unit
         .lines()
         .filter(|line| !line.starts_with("Documentation="));
-    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
-    let output = Command::new("systemd-analyze")
-        .arg("verify")
-        .arg(&path)
-        .output();
-    let Ok(output) = output else {
+    let service = folder.path().join("clew@lan.service");
+    let socket = folder.path().join("clew@lan.socket");
+    std::fs::write(&service, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    std::fs::write(&socket, SOCKET).unwrap();
+    let analyze = |arguments: &[&str], files: &[&std::path::Path]| {
+        let mut command = Command::new("systemd-analyze");
+        command.args(arguments).args(files).output()
+    };
+    let Ok(output) = analyze(&["verify"], &[&service, &socket]) else {
         eprintln!("SKIPPED: needs systemd-analyze");
         return;
     };
@@ -90,6 +97,54 @@ fn the_unit_is_sound() {
     // Others' units on this machine are not ours.
     let ours: Vec<&str> = said.lines().filter(|line| line.contains("clew")).collect();
     assert!(ours.is_empty(), "{said}");
+    let threshold = format!("--threshold={EXPOSURE_MAX}");
+    let arguments = ["security", "--offline=true", "--no-pager", &threshold];
+    let exposed = analyze(&arguments, &[&service]).unwrap();
+    let said = text(&exposed.stdout);
+    assert!(exposed.status.success(), "{said}{}", text(&exposed.stderr));
+    assert!(said.contains("Overall exposure level"), "{said}");
+}
+
+/// Both kinds of carriers, with the capabilities and the umask of the unit and with no others.
+#[test]
+fn the_unit_s_capabilities_suffice() {
+    let field = |name: &str| {
+        let found = UNIT.lines().find_map(|line| line.strip_prefix(name));
+        found.unwrap().to_owned()
+    };
+    let held = field("CapabilityBoundingSet=").to_lowercase();
+    let held = held.split(' ').map(|name| name.replace("cap_", "+"));
+    let bounding = format!("-all,{}", held.collect::<Vec<_>>().join(","));
+    let script = format!(
+        "umask {}; exec setpriv --no-new-privs --bounding-set={bounding} \"$@\"",
+        field("UMask=")
+    );
+    for carrier in ["udp-tunnel", "trailer"] {
+        let Some(mut lan) = Lan::new() else { return };
+        let before = lan.state(ONE);
+        let keys =
+            format!("inbound = \"enforce\"\noutbound = \"require\"\ncarrier = \"{carrier}\"");
+        let [one, two] = [ONE, TWO].map(|host| match carrier {
+            "trailer" => super::trailer::configure(
+                &lan,
+                host,
+                &keys.replace("carrier = \"trailer\"", ""),
+                1_500,
+            ),
+            _ => lan.configure(host, &keys, true),
+        });
+        lan.up(TWO, &two, &[]);
+        let mut command = lan.within(ONE, "sh");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_clew"), "up"]);
+        let mut daemon = command.arg(&one).spawn().unwrap();
+        until("a ping", || {
+            assert_eq!(daemon.try_wait().unwrap(), None, "it ended");
+            lan.pings(ONE, &Lan::v4(TWO))
+        });
+        lan.down(ONE);
+        assert!(daemon.wait().unwrap().success());
+        assert_eq!(lan.state(ONE), before);
+    }
 }
 
 /// The examples of the book's page are configurations.

@@ -16,7 +16,7 @@ const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 const LARGE: u16 = 1_800;
 
 /// Writes the configuration of a host: no end point, and IPv6 where the path takes it.
-fn configure(lan: &Lan, host: usize, keys: &str, path_mtu: u16) -> PathBuf {
+pub fn configure(lan: &Lan, host: usize, keys: &str, path_mtu: u16) -> PathBuf {
     let peer = 1 - host;
     let v6 = match path_mtu {
         LARGE => format!(", \"{}/128\"", Lan::v6(peer)),

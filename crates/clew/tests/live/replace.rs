@@ -1,0 +1,175 @@
+//! Another program takes over while packets flow, and a socket of a service manager.
+
+use super::hosts::{both, ready, tcp};
+use super::lan::{Lan, ONE, OTHER, TWO, text, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::Write;
+use std::process::{Child, Stdio};
+
+const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
+
+fn replace(lan: &Lan, host: usize) {
+    let [supervisor, plane] = lan.processes(host);
+    let config = lan.path(&format!("{}.toml", lan.name(host)));
+    let done = lan.in_host(host, &["up", "--replace", config.to_str().unwrap()]);
+    assert!(
+        done.status.success(),
+        "{}{}",
+        text(&done.stderr),
+        lan.log(host)
+    );
+    let [still, new] = lan.processes(host);
+    assert_eq!(still, supervisor);
+    assert_ne!(new, plane);
+}
+
+/// Takes the next datagram of the first host off the wire, says "ready", and sends it again for each line
+/// on standard input.
+const COPY: &str = "import socket, sys\n\
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\ns.bind(('port0', 0))\n\
+    while True:\n  f = bytearray(s.recv(9000))\n  \
+      if f[12:14] == b'\\x08\\x00' and f[23] == 17 and f[30:34] == b'\\x0a\\x08\\x01\\x02' and f[36:38] == b'\\x13\\x2d' and len(f) > 150: break\n\
+    f[40:42] = b'\\0\\0'\n\
+    o = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\no.bind(('port1', 0))\n\
+    print('ready', flush=True)\n\
+    for _ in sys.stdin: o.send(f)\n";
+
+fn copied(lan: &Lan) -> Child {
+    let mut command = lan.within(OTHER, "python3");
+    let command = command.args(["-c", COPY]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::scope(|scope| {
+        let found = scope.spawn(|| ready(&mut child));
+        until("a datagram", || {
+            lan.pings(ONE, &Lan::v4(TWO));
+            found.is_finished()
+        });
+        found.join().unwrap();
+    });
+    child
+}
+
+fn again(copy: &mut Child) {
+    writeln!(copy.stdin.as_mut().unwrap()).unwrap();
+}
+
+fn end(mut copy: Child) {
+    drop(copy.stdin.take());
+    copy.wait().unwrap();
+}
+
+fn verdicts(lan: &Lan, reason: &str) -> u64 {
+    lan.status(TWO)["inbound"]["verdicts"][reason]
+        .as_u64()
+        .unwrap_or(0)
+}
+
+#[test]
+fn a_hand_over_loses_nothing_and_what_was_accepted_stays_refused() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    let mut ping = lan.within(ONE, "ping");
+    let ping = ping.args(["-q", "-c", "1500", "-i", "0.01", "-W", "10", &Lan::v4(TWO)]);
+    let ping = ping.stdout(Stdio::piped()).spawn().unwrap();
+    for _ in 0..2 {
+        let mut copy = copied(&lan);
+        replace(&lan, TWO);
+        assert_eq!(verdicts(&lan, "duplicate"), 0, "it counts anew");
+        again(&mut copy);
+        until("the copy", || verdicts(&lan, "duplicate") == 1);
+        end(copy);
+        replace(&lan, ONE);
+    }
+    tcp(&lan, &Lan::v4(TWO));
+    let output = ping.wait_with_output().unwrap();
+    let said = text(&output.stdout);
+    assert!(said.contains("1500 received"), "{said}");
+    for host in [ONE, TWO] {
+        assert!(lan.log(host).contains("took over"), "{}", lan.log(host));
+    }
+    let mut copy = copied(&lan);
+    // Killed, a process leaves nothing: what was signed before the next one's start is refused.
+    kill(Pid::from_raw(lan.processes(TWO)[1]), Signal::SIGKILL).unwrap();
+    until("another process", || {
+        lan.in_host(TWO, &["status", &lan.name(TWO)])
+            .status
+            .success()
+    });
+    let stale = verdicts(&lan, "stale");
+    again(&mut copy);
+    until("the copy", || verdicts(&lan, "stale") > stale);
+    end(copy);
+}
+
+/// TCP goes on at once, and the transfer is whole.
+#[test]
+fn a_transfer_survives_a_hand_over_of_each_side() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    std::thread::scope(|scope| {
+        let transfers = scope.spawn(|| (0..4).for_each(|_| tcp(&lan, &Lan::v4(TWO))));
+        let mut hosts = [ONE, TWO].into_iter().cycle();
+        while !transfers.is_finished() {
+            replace(&lan, hosts.next().unwrap());
+        }
+        transfers.join().unwrap();
+    });
+}
+
+#[test]
+fn what_cannot_be_handed_over_is_said_and_the_daemon_goes_on() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, ENFORCE, true);
+    let nobody = lan.in_host(ONE, &["up", "--replace", config.to_str().unwrap()]);
+    let said = text(&nobody.stderr);
+    assert_eq!(nobody.status.code(), Some(2), "{said}");
+    assert!(said.contains("is not up"), "{said}");
+    both(&mut lan, ENFORCE);
+    let processes = lan.processes(ONE);
+    lan.configure(ONE, "inbound = \"enforce\"", true);
+    let other = lan.in_host(ONE, &["up", "--replace", config.to_str().unwrap()]);
+    let said = text(&other.stderr);
+    assert_eq!(other.status.code(), Some(2), "{said}");
+    assert!(said.contains("runs with another set-up"), "{said}");
+    assert_eq!(lan.processes(ONE), processes);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)));
+}
+
+/// As a service manager starts it: sockets are open from descriptor 3 on.
+const MANAGER: &str = "import os, socket, sys\n\
+    port, program, config = int(sys.argv[1]), sys.argv[2], sys.argv[3]\n\
+    def bound(family):\n  s = socket.socket(family, socket.SOCK_DGRAM)\n  \
+      if family == socket.AF_INET6: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)\n  \
+      s.bind(('::' if family == socket.AF_INET6 else '0.0.0.0', port))\n  return s\n\
+    both = [bound(socket.AF_INET), bound(socket.AF_INET6)]\n\
+    kept = [os.dup2(os.dup(s.fileno()), 60 + n) for n, s in enumerate(both)]\n\
+    for s in both: s.close()\n\
+    for n, fd in enumerate(kept): os.dup2(fd, 3 + n, inheritable=True)\n\
+    os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2')\n\
+    os.execv(program, [program, 'up', config])";
+
+#[test]
+fn a_socket_of_the_service_manager_is_used() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let two = lan.configure(TWO, ENFORCE, true);
+    lan.up(TWO, &two, &[]);
+    let config = lan.configure(ONE, ENFORCE, true);
+    let start = |port: &str| {
+        let mut command = lan.within(ONE, "python3");
+        command.args(["-c", MANAGER, port, env!("CARGO_BIN_EXE_clew")]);
+        command.arg(&config).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let wrong = start("4910").wait_with_output().unwrap();
+    let said = text(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2), "{said}");
+    assert!(said.contains("is not of UDP port 4909"), "{said}");
+    assert_eq!(lan.state(ONE), before, "all is undone");
+    let mut daemon = start("4909");
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    assert!(lan.pings(TWO, &Lan::v6(ONE)));
+    lan.down(ONE);
+    assert!(daemon.wait().unwrap().success());
+    assert_eq!(lan.state(ONE), before);
+}
