@@ -116,6 +116,7 @@ pub(crate) fn transported<'a>(
         source,
         destination,
         protocol: *protocol,
+        header: &[],
         headers: &[],
         next_header: *protocol,
         upper,
