@@ -4,6 +4,7 @@
 //! that a wire would have had; and one write takes many packets that belong together.
 
 use super::Offloads;
+use super::kernel::dropped_by_interface;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -62,6 +63,12 @@ impl Tun {
         let single = self.writes_single.load(Ordering::Relaxed);
         offloads.tun_tcp = self.device.tcp_gso() && !single;
         offloads.tun_udp = self.device.udp_gso() && !single;
+    }
+
+    /// Returns how many packets the interface had no room for, because nobody read them in time.
+    pub fn unread(&self) -> u64 {
+        let name = self.device.name();
+        name.map_or(0, |name| dropped_by_interface(&name))
     }
 
     /// Returns the end that reads.
@@ -141,10 +148,10 @@ pub struct TunWriter {
 }
 
 impl TunWriter {
-    /// Writes packets in their order. Returns how many packets or groups of packets the interface
-    /// refused, at least, and why.
-    pub fn write<'a>(&mut self, packets: impl IntoIterator<Item = &'a [u8]>) -> Option<io::Error> {
-        let mut failed = None;
+    /// Writes packets in their order. Returns how many packets the interface refused, at least: of packets
+    /// that were put together nobody knows.
+    pub fn write<'a>(&mut self, packets: impl IntoIterator<Item = &'a [u8]>) -> usize {
+        let mut refused = 0;
         let mut used = 0;
         for packet in packets {
             if self.room.len() == used {
@@ -158,33 +165,34 @@ impl TunWriter {
             room.extend_from_slice(packet);
             used += 1;
             if used == WRITE_MAX {
-                failed = self.send(used).err().or(failed);
+                refused += self.send(used);
                 used = 0;
             }
         }
         if used > 0 {
-            failed = self.send(used).err().or(failed);
+            refused += self.send(used);
         }
-        failed
+        refused
     }
 
-    fn send(&mut self, count: usize) -> io::Result<()> {
+    fn send(&mut self, count: usize) -> usize {
         let room = &mut self.room[..count];
         let device = &self.tun.device;
         if self.tun.writes_single.load(Ordering::Relaxed) {
-            return room
-                .iter()
-                .map(|packet| device.send(packet).map(drop))
-                .fold(Ok(()), Result::or);
+            let is_refused = |packet: &&mut Vec<u8>| device.send(packet).is_err();
+            return room.iter_mut().filter(is_refused).count();
         }
         let sent = device.send_multiple(&mut self.table, room, VIRTIO_NET_HDR_LEN);
-        match sent {
+        match sent.map_err(|error| error.raw_os_error()) {
+            Ok(_) => 0,
             // The kernel takes a group that it would not have made itself as a mistake.
-            Err(error) if error.raw_os_error() == Some(nix::libc::EINVAL) && device.tcp_gso() => {
+            Err(Some(nix::libc::EINVAL)) if device.tcp_gso() => {
                 self.tun.writes_single.store(true, Ordering::Relaxed);
-                Err(error)
+                1
             }
-            other => other.map(drop),
+            // The interface is down: it takes none.
+            Err(Some(nix::libc::EIO)) => count,
+            Err(_) => 1,
         }
     }
 }

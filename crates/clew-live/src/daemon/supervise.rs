@@ -77,7 +77,7 @@ where
             notices: Vec::new(),
             refused: None,
             turns: [0; 2],
-            dropped_arrivals: [0; 3],
+            dropped_arrivals: [0; 5],
         };
         supervisor.see_signer();
         on_ready();
@@ -130,7 +130,7 @@ struct Supervisor<'a, K, R> {
     /// Why files were refused last: said once.
     refused: Option<String>,
     turns: [u64; 2],
-    dropped_arrivals: [u64; 3],
+    dropped_arrivals: [u64; 5],
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -161,7 +161,10 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
 
     fn answer(&mut self, request: Request) -> Answer {
         match request {
-            Request::Status => Answer::Status(Box::new(self.status())),
+            Request::Status => {
+                self.shared.count_arrivals(&mut self.dropped_arrivals);
+                Answer::Status(Box::new(self.status()))
+            }
             Request::Reload => match self.reload_all() {
                 Some(refused) => Answer::Refused(refused),
                 None => Answer::Done,

@@ -5,7 +5,12 @@ mod attacks;
 mod changes;
 mod configuration;
 mod failures;
+mod floods;
+/// Signs what an attacker likes.
+#[path = "../../../clew-live/examples/forge/forger.rs"]
+mod forger;
 mod hosts;
 mod lan;
 mod service;
+mod traffic;
 mod trailer;
