@@ -47,6 +47,7 @@ fn run(options: &Options) -> io::Result<bool> {
         return Ok(true);
     }
     process::need(&PROGRAMS)?;
+    systems::set_pool(options.common.pool);
     let (common, mut record) = (&options.common, report::head());
     let record_of = &mut record;
     let holds = match &options.command {
@@ -59,7 +60,11 @@ fn run(options: &Options) -> io::Result<bool> {
         Command::Works {
             shapes,
             tunnel_bench,
-        } => works::run(common, shapes, tunnel_bench.as_deref(), record_of),
+            python,
+        } => {
+            let quic = (tunnel_bench.as_deref(), python.as_deref());
+            works::run(common, shapes, quic, record_of)
+        }
         Command::Observe(observe) => observe::run(common, observe, record_of),
     }?;
     record.print(common.json)?;

@@ -30,6 +30,9 @@ pub struct Common {
     /// How often to run each system; they take turns
     #[arg(long, global = true, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
+    /// Precursors of each daemon of clew, all there before the first packet
+    #[arg(long, global = true, value_name = "N", default_value = "16384", value_parser = clap::value_parser!(u64).range(1..))]
+    pub pool: u64,
     /// Print JSON Lines, the format of tools/bench/recorded
     #[arg(long, global = true)]
     pub json: bool,
@@ -70,6 +73,9 @@ pub enum Command {
         /// tunnel-bench, for QUIC [default: none]
         #[arg(long, value_name = "PATH")]
         tunnel_bench: Option<PathBuf>,
+        /// A Python that has aioquic, for QUIC without tunnel-bench [default: none]
+        #[arg(long, value_name = "PATH")]
+        python: Option<PathBuf>,
     },
     /// An observer's copy of all packets; exit status 1 if it lacks some
     Observe(Observe),

@@ -37,8 +37,7 @@ impl PrecursorSource for Online {
 const PEER: PeerIndex = PeerIndex(0);
 
 /// Nobody looks at it.
-const NOWHERE: SocketAddr =
-    SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 4_909));
+const NOWHERE: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 4_909));
 
 impl Forger {
     /// Takes the key as it is: each packet gets a signature of its own.

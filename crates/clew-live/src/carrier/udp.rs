@@ -396,6 +396,10 @@ impl Datagrams {
                 ecn: meta.ecn.map_or(0, |ecn| ecn as u8),
             };
             let length = meta.len.min(bytes.len());
+            if length == 0 {
+                // A datagram without a byte is one all the same.
+                take(&[], &outer);
+            }
             let datagrams = bytes[..length].chunks(meta.stride.max(1));
             datagrams.for_each(|datagram| take(datagram, &outer));
         }

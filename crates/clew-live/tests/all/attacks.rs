@@ -9,7 +9,7 @@ use clew_live::packet::Clear;
 use clew_live::receiver::{FOLLOWERS_MAX, Gate, HELD_MAX, Refused, SIGNATURES_MAX};
 use clew_live::sender::{Cover, Outbound, OutboundOptions};
 use clew_packet::{Reason, datagram};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Some 140 signatures a second.
 const SLOW: Verifier = Verifier {
@@ -83,10 +83,26 @@ fn random_forgeries_die_at_a_hash() {
     assert_eq!(metrics.verdicts.of(Reason::BadSignature), forged);
 }
 
-/// Ten for each honest signature, from another source, which shows a cookie once it got one. The
-/// verifier has time for an eighth of them.
+/// Ten for each honest signature, from a stranger.
 #[test]
 fn packets_without_a_credential_leave_honest_ones_more_than_half() {
+    without_credential_from(attacker());
+}
+
+/// The same from the next address in the honest sender's network.
+#[test]
+fn a_neighbour_without_a_credential_leaves_honest_packets_more_than_half() {
+    let mut neighbour = sender_address();
+    let IpAddr::V4(address) = neighbour.ip() else {
+        unreachable!("the sender has IPv4")
+    };
+    neighbour.set_ip(Ipv4Addr::from_bits(address.to_bits() ^ 1).into());
+    without_credential_from(neighbour);
+}
+
+/// Ten for each honest signature, from another source, which shows a cookie once it got one. The
+/// verifier has time for an eighth of them.
+fn without_credential_from(attacker: SocketAddr) {
     let mut sim = Sim::new(2);
     sim.verifier = SLOW;
     let sent = honest(&mut sim, 40);
@@ -98,7 +114,7 @@ fn packets_without_a_credential_leave_honest_ones_more_than_half() {
             let cookie = reply.bytes.last_chunk();
             datagram::write(&bare, cookie, &mut payload);
         }
-        sim.inject(0, payload, attacker());
+        sim.inject(0, payload, attacker);
         sim.run(MS);
     }
     sim.run(3 * S);

@@ -4,7 +4,9 @@
 mod attacks;
 mod changes;
 mod configuration;
+mod evidence;
 mod failures;
+mod faults;
 mod floods;
 /// Signs what an attacker likes.
 #[path = "../../../clew-live/examples/forge/forger.rs"]
@@ -14,3 +16,4 @@ mod lan;
 mod service;
 mod traffic;
 mod trailer;
+mod ways;

@@ -1,6 +1,7 @@
 //! Honest datagrams between two hosts, and an attacker's beside them.
 
 use super::lan::{Lan, ONE, OTHER, TWO, until};
+use clew_packet::datagram::COOKIE_DATAGRAM_BYTES;
 use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fs::File;
@@ -113,7 +114,8 @@ fn listen(to: &UdpSocket) -> (usize, usize, usize) {
     (seen.len(), forged, again)
 }
 
-/// Sends at a rate until it is told to stop. Returns how many the system took.
+/// Sends at a rate until it is told to stop, with the last cookie that it got. Returns how many the
+/// system took.
 pub fn flood(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -122,10 +124,17 @@ pub fn flood(
     mut next: impl FnMut(u64) -> Vec<u8>,
 ) -> u64 {
     let (start, mut tried, mut sent) = (Instant::now(), 0, 0);
+    let mut cookie = None;
+    socket.set_nonblocking(true).unwrap();
     while !stop.load(Ordering::Relaxed) {
+        let mut answer = [0; COOKIE_DATAGRAM_BYTES];
+        while let Ok(COOKIE_DATAGRAM_BYTES) = socket.recv(&mut answer) {
+            cookie = answer.last_chunk().copied();
+        }
         let due = (start.elapsed().as_secs_f64() * rate as f64) as u64;
         while tried < due && !stop.load(Ordering::Relaxed) {
-            sent += u64::from(socket.send_to(&next(tried), to).is_ok());
+            let payload = with_cookie(next(tried), cookie.as_ref());
+            sent += u64::from(socket.send_to(&payload, to).is_ok());
             tried += 1;
         }
         thread::sleep(Duration::from_micros(500));
@@ -133,17 +142,35 @@ pub fn flood(
     sent
 }
 
+fn with_cookie(payload: Vec<u8>, cookie: Option<&[u8; 16]>) -> Vec<u8> {
+    let Some(cookie) = cookie.filter(|_| payload.len() >= 6) else {
+        return payload;
+    };
+    let (shim, rest) = payload.split_at(6);
+    [&shim[..5], &[shim[5] | 0x80], cookie, rest].concat()
+}
+
 /// Payloads to the carrier's port of the second host, as the third one sees them on the wire.
 pub fn tapped(lan: &Lan, count: usize) -> Vec<Vec<u8>> {
-    let tap = tap(lan);
+    let (tap, from) = (tap(lan), ethernet(lan));
     let (mut all, mut frame) = (Vec::new(), [0; 65_536]);
     let start = Instant::now();
     while all.len() < count && start.elapsed() < Duration::from_secs(10) {
         if let Ok(length) = tap.recv(&mut frame) {
-            all.extend(payloads(&frame[..length]));
+            all.extend(payloads(&frame[..length], &from));
         }
     }
     all
+}
+
+/// The first host's Ethernet address.
+pub fn ethernet(lan: &Lan) -> [u8; 6] {
+    let path = "/sys/class/net/wire/address";
+    let said = lan.within(ONE, "cat").arg(path).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let bytes = said.trim().split(':');
+    let bytes: Vec<u8> = bytes.map(|b| u8::from_str_radix(b, 16).unwrap()).collect();
+    bytes.try_into().unwrap()
 }
 
 /// A socket that hears each frame from the first host.
@@ -157,9 +184,11 @@ pub fn tap(lan: &Lan) -> UdpSocket {
     })
 }
 
-/// The datagrams of a frame to the second host's carrier: a super-packet has some.
-pub fn payloads(frame: &[u8]) -> Vec<Vec<u8>> {
-    let is_udp = frame.get(12..14) == Some(&[8, 0]) && frame.get(23) == Some(&17);
+/// The datagrams of a frame from the first host to the second one's carrier: a super-packet has some.
+pub fn payloads(frame: &[u8], from: &[u8; 6]) -> Vec<Vec<u8>> {
+    let is_udp = frame.get(6..12) == Some(from)
+        && frame.get(12..14) == Some(&[8, 0])
+        && frame.get(23) == Some(&17);
     let to = v4(TWO, CARRIER);
     let is_there = frame.get(30..34) == Some(&to.ip().octets())
         && frame.get(36..38) == Some(&CARRIER.to_be_bytes());
@@ -174,17 +203,23 @@ pub fn payloads(frame: &[u8]) -> Vec<Vec<u8>> {
     payload.chunks(segment.max(1)).map(<[u8]>::to_vec).collect()
 }
 
-/// Waits until the second host has decided about all that came. Returns the figures of its receiver.
+/// Waits until each datagram that came to the second host has its one reason. Returns the figures of its receiver.
 pub fn settled(lan: &Lan) -> serde_json::Value {
-    let mut last = lan.status(TWO)["inbound"].clone();
+    let mut last = serde_json::Value::Null;
     until("rest", || {
-        thread::sleep(Duration::from_millis(100));
         let now = lan.status(TWO)["inbound"].clone();
-        let is_still = now["datagrams"] == last["datagrams"] && now["held"] == 0;
+        let is_still = now["datagrams"] == last["datagrams"];
+        let has_all = now["datagrams"].as_u64() == Some(reasons(&now));
         last = now;
-        is_still
+        thread::sleep(Duration::from_millis(100));
+        is_still && has_all
     });
     last
+}
+
+/// How many datagrams have a reason: why each was delivered or not.
+fn reasons(inbound: &serde_json::Value) -> u64 {
+    sum(&inbound["verdicts"]) + sum(&inbound["refused"])
 }
 
 /// The sum of counters.

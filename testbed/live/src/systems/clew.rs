@@ -3,13 +3,15 @@
 use super::{Addresses, Counts, Running, System};
 use crate::bed::{Bed, Namespace};
 use crate::process::{Process, built, output, printed_here, wait_until};
-use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, Shape, Topology};
+use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
+use clap::ValueEnum;
 use serde_json::Value;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A daemon with keys of a scheme, and what one signature covers.
@@ -20,13 +22,25 @@ pub struct Clew {
     pub mode: &'static str,
     /// The largest block or window, in packets.
     pub block: u16,
+    /// How signed packets travel. Those other than `udp-tunnel` are for packets between both ends of the
+    /// line.
+    pub carrier: &'static str,
 }
 
 /// What it is built as.
 const PROGRAM: &str = "clew";
+const FORGE: &str = "examples/forge";
+/// How many forged datagrams the attacker sends in turn.
+const FORGED: &str = "64";
+/// Carriers.
+pub const TUNNEL: &str = "udp-tunnel";
+pub const TRANSPORT: &str = "udp-transport";
+pub const TRAILER: &str = "trailer";
+/// Room for the longest trailer behind the smallest packet that IPv6 needs whole.
+const TRAILED_MTU: u16 = 1_800;
 const PORT: u16 = 4_909;
-/// Precursors of each daemon, all there before the first packet: as many as one ever has.
-const POOL: u64 = 16_384;
+/// Precursors of each daemon, all there before the first packet.
+static POOL: AtomicU64 = AtomicU64::new(0);
 /// How long filling it may take on a busy machine.
 const FILL: Duration = Duration::from_secs(180);
 /// Where keys are for as long as this program runs.
@@ -36,6 +50,15 @@ const NOBODY: u32 = 65_534;
 
 /// The schemes whose groups this run has made.
 static MADE: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+/// Sets how many precursors each daemon has before the first packet.
+pub fn set_pool(count: u64) {
+    POOL.store(count, Ordering::Relaxed);
+}
+
+fn pool() -> u64 {
+    POOL.load(Ordering::Relaxed)
+}
 
 impl System for Clew {
     fn name(&self) -> &'static str {
@@ -50,8 +73,15 @@ impl System for Clew {
         self.name == "clew"
     }
 
+    fn shapes(&self) -> &'static [Shape] {
+        match self.carrier {
+            TUNNEL => Shape::value_variants(),
+            _ => &[Shape::Pair],
+        }
+    }
+
     fn port(&self) -> Option<u16> {
-        Some(PORT)
+        (self.carrier != TRAILER).then_some(PORT)
     }
 
     fn available(&self) -> io::Result<()> {
@@ -61,6 +91,9 @@ impl System for Clew {
     fn start(&self, bed: &Bed, topology: &Topology) -> io::Result<Running> {
         let (client, server) = (topology.client(), topology.server());
         let keys = keys(self.scheme)?;
+        if self.carrier != TUNNEL {
+            return self.start_between_ends(bed, topology, &keys);
+        }
         let near = Daemon {
             side: "near",
             keys: &keys,
@@ -99,10 +132,65 @@ impl System for Clew {
         })
     }
 
+    fn forged(&self, bed: &Bed) -> io::Result<Option<PathBuf>> {
+        let (folder, program) = (keys(self.scheme)?, built(FORGE)?);
+        let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let (key, group) = (path("forger.key"), path("group.clew"));
+        let [from, to] = ["10.78.1.1:9", "10.78.2.1:9"];
+        let program = program.to_string_lossy();
+        let lines = printed_here(&[&program, &key, &group, from, to, FORGED])?;
+        let file = bed.folder.join("forged");
+        fs::write(&file, lines)?;
+        Ok(Some(file))
+    }
+
     fn counts(&self, topology: &Topology) -> io::Result<Option<[Counts; 2]>> {
         let [near, far] = [("near", topology.near()), ("far", topology.far())];
         let of = |(side, namespace): (&str, &Namespace)| status(side, namespace).map(|s| read(&s));
         Ok(Some([of(near)?, of(far)?]))
+    }
+}
+
+impl Clew {
+    /// Both daemons, for packets between the addresses of the line.
+    fn start_between_ends(
+        &self,
+        bed: &Bed,
+        topology: &Topology,
+        keys: &Path,
+    ) -> io::Result<Running> {
+        let has_endpoint = self.carrier != TRAILER;
+        let near = Daemon {
+            side: "near",
+            keys,
+            peer: ["198.18.0.2/32", "fd00:18::2/128"],
+            endpoint: has_endpoint.then_some(FAR_OUTER[0]),
+        };
+        let far = Daemon {
+            side: "far",
+            keys,
+            peer: ["198.18.0.1/32", "fd00:18::1/128"],
+            endpoint: None,
+        };
+        for namespace in [topology.near(), topology.far()] {
+            let mtu = if has_endpoint { 1_500 } else { TRAILED_MTU };
+            namespace.ip(&format!("link set net0 mtu {mtu}"))?;
+        }
+        let near_runs = near.start(bed, topology.near(), self, None)?;
+        let far_runs = far.start(bed, topology.far(), self, None)?;
+        near.wait_for_pool(topology.near())?;
+        far.wait_for_pool(topology.far())?;
+        let addresses = |[v4, v6]: [&str; 2]| Addresses {
+            v4: v4.into(),
+            v6: Some(v6.into()),
+        };
+        Ok(Running {
+            near: vec![near_runs],
+            far: vec![far_runs],
+            client: addresses(NEAR_OUTER),
+            server: addresses(FAR_OUTER),
+            both_ways: true,
+        })
     }
 }
 
@@ -129,6 +217,13 @@ fn keys(scheme: &'static str) -> io::Result<PathBuf> {
         printed_here(&[&program, "enrol", &group, side, "-o", &path])?;
         chown(&key, Some(NOBODY), Some(NOBODY))?;
     }
+    // A machine of another group, which claims to be of this one.
+    let other = folder.join("other").to_string_lossy().into_owned();
+    printed_here(&[
+        &program, "group", "create", &other, "--name", "other", "--scheme", scheme,
+    ])?;
+    let key = folder.join("forger.key").to_string_lossy().into_owned();
+    printed_here(&[&program, "enrol", &other, "forger", "-o", &key])?;
     let public = folder.join("group.clew");
     fs::copy(folder.join("fleet/public/group.clew"), &public)?;
     fs::set_permissions(&public, fs::Permissions::from_mode(0o644))?;
@@ -183,22 +278,27 @@ impl Daemon<'_> {
     }
 
     fn configuration(&self, clew: &Clew) -> String {
-        let (mode, block) = (clew.mode, clew.block);
+        let (mode, block, carrier) = (clew.mode, clew.block, clew.carrier);
+        let path_mtu = match carrier {
+            TRAILER => format!("path-mtu = {TRAILED_MTU}\n"),
+            _ => String::new(),
+        };
         let keys = self.keys.display();
         let [v4, v6] = self.peer;
         let endpoint = self.endpoint.map(|at| format!("endpoint = \"{at}\"\n"));
         format!(
             "key = \"{keys}/{}.key\"\nuser = \"nobody\"\ninbound = \"enforce\"\noutbound = \"require\"\n\
-             [signing]\nmode = \"{mode}\"\nblock = {block}\npool = {POOL}\n\
+             carrier = \"{carrier}\"\n{path_mtu}[signing]\nmode = \"{mode}\"\nblock = {block}\npool = {}\n\
              [[peer]]\nprefixes = [\"{v4}\", \"{v6}\"]\n{}group = \"{keys}/group.clew\"\n",
             self.side,
+            pool(),
             endpoint.unwrap_or_default()
         )
     }
 
     /// What is measured begins with a full pool.
     fn wait_for_pool(&self, namespace: &Namespace) -> io::Result<()> {
-        let is_full = || Ok(read(&status(self.side, namespace)?).ready >= POOL as f64);
+        let is_full = || Ok(read(&status(self.side, namespace)?).ready >= pool() as f64);
         wait_until("a full pool of precursors", FILL, is_full)
     }
 }

@@ -8,11 +8,14 @@ mod forwarder;
 mod none;
 mod wireguard_go;
 
+pub use clew::set_pool;
+
 use crate::bed::Bed;
 use crate::process::Process;
 use crate::topology::{Shape, Topology};
 use clap::ValueEnum;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A system under test: a row of a table.
@@ -41,6 +44,12 @@ pub trait System {
 
     /// Carries packets until the result is dropped.
     fn start(&self, bed: &Bed, topology: &Topology) -> io::Result<Running>;
+
+    /// A file of datagrams for the far carrier, a line of hex digits each, whose signatures are good but
+    /// for the credential. `None` of a system that does not sign.
+    fn forged(&self, _: &Bed) -> io::Result<Option<PathBuf>> {
+        Ok(None)
+    }
 
     /// What the daemons of both sides have counted so far. `None` of a system that does not sign.
     fn counts(&self, _: &Topology) -> io::Result<Option<[Counts; 2]>> {
@@ -115,17 +124,18 @@ pub fn all() -> Vec<Box<dyn System>> {
         })
     }));
     all.push(Box::new(wireguard_go::WireguardGo));
-    all.extend(
-        DAEMONS.map(|(name, about, scheme, mode, block)| -> Box<dyn System> {
+    all.extend(DAEMONS.map(
+        |(name, about, scheme, mode, block, carrier)| -> Box<dyn System> {
             Box::new(clew::Clew {
                 name,
                 about,
                 scheme,
                 mode,
                 block,
+                carrier,
             })
-        }),
-    );
+        },
+    ));
     all
 }
 
@@ -138,17 +148,32 @@ const FORWARDERS: [(&str, &str, u16); 2] = [
     ),
 ];
 
-/// Name, text, scheme, mode, and the largest block.
-type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
+/// Name, text, scheme, mode, the largest block, and the carrier.
+type Daemon = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    u16,
+    &'static str,
+);
 
-const DAEMONS: [Daemon; 7] = [
-    ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
+const DAEMONS: [Daemon; 9] = [
+    (
+        "clew",
+        "clew up, xr, mode tree",
+        "xr",
+        "tree",
+        64,
+        clew::TUNNEL,
+    ),
     (
         "clew-256",
         "the same, blocks of up to 256 packets",
         "xr",
         "tree",
         256,
+        clew::TUNNEL,
     ),
     (
         "clew-window",
@@ -156,14 +181,23 @@ const DAEMONS: [Daemon; 7] = [
         "xr",
         "window",
         64,
+        clew::TUNNEL,
     ),
-    ("clew-each", "clew up, xr, mode each", "xr", "each", 64),
+    (
+        "clew-each",
+        "clew up, xr, mode each",
+        "xr",
+        "each",
+        64,
+        clew::TUNNEL,
+    ),
     (
         "clew-bbs04",
         "clew up, bbs04, mode tree",
         "bbs04",
         "tree",
         64,
+        clew::TUNNEL,
     ),
     (
         "clew-bbs04-window",
@@ -171,6 +205,7 @@ const DAEMONS: [Daemon; 7] = [
         "bbs04",
         "window",
         64,
+        clew::TUNNEL,
     ),
     (
         "clew-bbs04-each",
@@ -178,6 +213,23 @@ const DAEMONS: [Daemon; 7] = [
         "bbs04",
         "each",
         64,
+        clew::TUNNEL,
+    ),
+    (
+        "clew-transport",
+        "clew up, udp-transport, between the ends of the line",
+        "xr",
+        "tree",
+        64,
+        clew::TRANSPORT,
+    ),
+    (
+        "clew-trailer",
+        "clew up, trailer, between the ends of the line",
+        "xr",
+        "tree",
+        64,
+        clew::TRAILER,
     ),
 ];
 

@@ -209,12 +209,24 @@ impl Supervised<'_> {
                     _ => {}
                 }
             }
-            match self.start(signals) {
+            let interface = self.interface_again();
+            match interface.and_then(|()| self.start(signals)) {
                 Ok(child) => return Ok(child),
                 Err(failure) => tracing::error!("{}", failure.message),
             }
             wait = (wait * 2).min(AGAIN[1]);
         }
+    }
+
+    /// Makes the interface again if somebody deleted it. The filter is in place all the time.
+    fn interface_again(&self) -> Result<(), Failure> {
+        let name = self.config.interface.as_str();
+        let Some(plan) = self.plan.as_ref().filter(|_| !exists(name)) else {
+            return Ok(());
+        };
+        self.place.carry_out_again(plan.of_interface(name))?;
+        tracing::warn!("interface {name}: it was gone, and is made again");
+        Ok(())
     }
 
     /// Takes one signal.
@@ -225,6 +237,12 @@ impl Supervised<'_> {
         }
         is_end(signal).then_some(Ended::Asked)
     }
+}
+
+fn exists(interface: &str) -> bool {
+    Path::new("/proc/sys/net/ipv4/conf")
+        .join(interface)
+        .exists()
 }
 
 fn is_end(signal: u32) -> bool {
