@@ -16,7 +16,8 @@ fn a_capture_is_verified_and_a_quorum_names_the_machine() {
         let file = file.to_str().unwrap();
         let tcpdump = capture(&lan, file);
         assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
-        udp(&lan, &Lan::v4(TWO), "[0, 1, 700, 1200, 1472]");
+        // Longer ones would be fragments, which the capture has as one super-packet.
+        udp(&lan, &Lan::v4(TWO), "[0, 1, 300, 700, 1000]");
         rests(file);
         end(tcpdump);
         let verified = verify(&lan, file);
