@@ -86,10 +86,11 @@ fn random_forgeries_die_at_a_hash() {
 /// Ten for each honest signature, from a stranger.
 #[test]
 fn packets_without_a_credential_leave_honest_ones_more_than_half() {
-    without_credential_from(attacker());
+    without_credential_from(attacker(), 90);
 }
 
-/// The same from the next address in the honest sender's network.
+/// The same from the next address in the honest sender's network: both share a place until one of the
+/// sender's signatures held.
 #[test]
 fn a_neighbour_without_a_credential_leaves_honest_packets_more_than_half() {
     let mut neighbour = sender_address();
@@ -97,12 +98,12 @@ fn a_neighbour_without_a_credential_leaves_honest_packets_more_than_half() {
         unreachable!("the sender has IPv4")
     };
     neighbour.set_ip(Ipv4Addr::from_bits(address.to_bits() ^ 1).into());
-    without_credential_from(neighbour);
+    without_credential_from(neighbour, 75);
 }
 
 /// Ten for each honest signature, from another source, which shows a cookie once it got one. The
-/// verifier has time for an eighth of them.
-fn without_credential_from(attacker: SocketAddr) {
+/// verifier has time for an eighth of them. At least so many per cent of the honest packets arrive.
+fn without_credential_from(attacker: SocketAddr, least: usize) {
     let mut sim = Sim::new(2);
     sim.verifier = SLOW;
     let sent = honest(&mut sim, 40);
@@ -119,7 +120,7 @@ fn without_credential_from(attacker: SocketAddr) {
     }
     sim.run(3 * S);
     let delivered = all_of_honest(&sim);
-    assert!(delivered * 10 >= sent * 9, "{delivered} of {sent}");
+    assert!(delivered * 100 >= sent * least, "{delivered} of {sent}");
     let metrics = sim.receiver.metrics();
     assert!(
         metrics.verdicts.of(Reason::BadSignature) >= 10,
