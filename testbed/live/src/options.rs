@@ -93,6 +93,9 @@ pub enum Command {
         /// tunnel-bench, for QUIC [default: none]
         #[arg(long, value_name = "PATH")]
         tunnel_bench: Option<PathBuf>,
+        /// A Python that has aioquic, for QUIC without tunnel-bench [default: none]
+        #[arg(long, value_name = "PATH")]
+        python: Option<PathBuf>,
     },
     /// An observer's copy of all packets; exit status 1 if it lacks some
     Observe(Observe),

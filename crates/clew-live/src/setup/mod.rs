@@ -77,6 +77,15 @@ impl Plan {
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.prepare.iter().chain(&self.capture)
     }
+
+    /// Returns the steps that have to be done again if an interface was lost: it, and its routes.
+    pub fn of_interface(&self, name: &str) -> impl Iterator<Item = &Step> {
+        let of = move |step: &&Step| match &step.action {
+            Action::Run { arguments, .. } => arguments.windows(2).any(|two| two == ["dev", name]),
+            Action::Queue { .. } | Action::Write { .. } => false,
+        };
+        self.steps().filter(of)
+    }
 }
 
 impl fmt::Display for Action {

@@ -224,3 +224,17 @@ fn trailers_are_queued_before_the_filter_and_leave_by_their_mark() {
         assert!(places[0].is_some() && places[0] < places[1], "{text}");
     }
 }
+
+#[test]
+fn a_lost_interface_is_made_again_with_its_routes() {
+    let config = config("", BOTH);
+    let plan = plan(&config, &facts(&config));
+    let again = plan.of_interface(&config.interface);
+    let again: Vec<String> = again.map(|step| step.action.to_string()).collect();
+    assert!(
+        again[0].starts_with("ip tuntap add dev clew-lan "),
+        "{again:?}"
+    );
+    let routes = again.iter().filter(|step| step.contains(" route add "));
+    assert_eq!((routes.count(), again.len()), (2, 5), "{again:?}");
+}

@@ -398,6 +398,12 @@ impl Teller {
     }
 }
 
+fn exists(interface: &str) -> bool {
+    Path::new("/proc/sys/net/ipv4/conf")
+        .join(interface)
+        .exists()
+}
+
 fn is_end(signal: u32) -> bool {
     signal == Signal::SIGTERM as u32 || signal == Signal::SIGINT as u32
 }
