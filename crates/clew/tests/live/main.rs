@@ -7,6 +7,7 @@ mod configuration;
 mod failures;
 mod hosts;
 mod lan;
+mod losses;
 mod others;
 mod replace;
 mod service;
