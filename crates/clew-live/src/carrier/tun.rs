@@ -4,8 +4,9 @@
 //! that a wire would have had; and one write takes many packets that belong together.
 
 use super::Offloads;
-use crate::ip_fragments::Fragmenter;
 use super::kernel::dropped_by_interface;
+use crate::ip_fragments::Fragmenter;
+use nix::net::if_::if_nametoindex;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ impl Tun {
     /// # Errors
     /// There is no such interface, another process has it, or it belongs to another user.
     pub fn attach(name: &str, mtu: u16, wants_offload: bool) -> io::Result<Self> {
+        // With privileges the system would make one, which nothing leads to.
+        if_nametoindex(name)?;
         let build = |(queues, offload)| {
             let builder = DeviceBuilder::new().name(name).inherit_enable_state();
             let set = |options: &mut tun_rs::DeviceBuilderGuard<'_>| {

@@ -78,13 +78,17 @@ impl Plan {
         self.prepare.iter().chain(&self.capture)
     }
 
-    /// Returns the steps that have to be done again if an interface was lost: it, and its routes.
-    pub fn of_interface(&self, name: &str) -> impl Iterator<Item = &Step> {
-        let of = move |step: &&Step| match &step.action {
-            Action::Run { arguments, .. } => arguments.windows(2).any(|two| two == ["dev", name]),
+    /// Returns the steps that go when somebody removes the interface: itself, and routes through it.
+    pub fn of_interface(&self) -> Vec<Step> {
+        let is_through = |step: &&Step| match &step.action {
+            Action::Run { arguments, .. } => {
+                let has = |word: &str| arguments.iter().any(|argument| argument == word);
+                has("route") && has("dev")
+            }
             Action::Queue { .. } | Action::Write { .. } => false,
         };
-        self.steps().filter(of)
+        let routes = self.capture.iter().filter(is_through);
+        self.prepare.iter().chain(routes).cloned().collect()
     }
 }
 

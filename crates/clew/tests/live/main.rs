@@ -13,6 +13,7 @@ mod floods;
 mod forger;
 mod hosts;
 mod lan;
+mod losses;
 mod others;
 mod replace;
 mod service;
