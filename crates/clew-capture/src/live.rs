@@ -12,8 +12,9 @@ const ORDER: ByteOrder = ByteOrder::Little;
 
 /// Returns the two records that begin a capture of one interface: its times are nanoseconds.
 ///
-/// `link` is a `LINKTYPE_` number. A name that an option cannot hold is left out.
-pub fn begin(link: u16, name: &str) -> [Record; 2] {
+/// `link` is a `LINKTYPE_` number, `description` says how its packets were taken. A text that an
+/// option cannot hold is left out.
+pub fn begin(link: u16, name: &str, description: &str) -> [Record; 2] {
     let mut raw = annotate::begin_block(ORDER, block::INTERFACE);
     raw.extend(ORDER.u16_bytes(link));
     raw.extend(ORDER.u16_bytes(0));
@@ -22,6 +23,7 @@ pub fn begin(link: u16, name: &str) -> [Record; 2] {
     let resolution = [Clock::NANOSECONDS.resolution];
     let options = [
         annotate::encode_option(ORDER, option::INTERFACE_NAME, name.as_bytes()),
+        annotate::encode_option(ORDER, option::INTERFACE_DESCRIPTION, description.as_bytes()),
         annotate::encode_option(ORDER, option::INTERFACE_RESOLUTION, &resolution),
     ];
     raw.extend(options.into_iter().flatten().flatten());
@@ -79,7 +81,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let mut file = Annotated::new(Vec::new(), "test");
-        for record in begin(101, "eth0") {
+        for record in begin(101, "eth0", "packets as on the wire") {
             assert!(!file.write(record, None).unwrap());
         }
         let packets = [&b"12345"[..], b"", b"1234"];
@@ -104,5 +106,7 @@ mod tests {
         assert!(read.eq(expected));
         assert!(records[2..].iter().map(Record::data).eq(packets));
         assert!(file.windows(4).any(|name| name == b"eth0"));
+        let description = b"packets as on the wire";
+        assert!(file.windows(22).any(|text| text == description));
     }
 }

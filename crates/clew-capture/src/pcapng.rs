@@ -23,6 +23,7 @@ pub(crate) mod option {
     pub(crate) const END: u16 = 0;
     pub(crate) const COMMENT: u16 = 1;
     pub(crate) const INTERFACE_NAME: u16 = 2;
+    pub(crate) const INTERFACE_DESCRIPTION: u16 = 3;
     pub(crate) const INTERFACE_RESOLUTION: u16 = 9;
     pub(crate) const INTERFACE_OFFSET: u16 = 14;
     /// A string behind an enterprise number, which programs that edit a file should copy.

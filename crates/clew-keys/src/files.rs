@@ -5,7 +5,7 @@
 //! It never removes a folder, a link, a file of another name, or a file that has a second name.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, File, Permissions, TryLockError};
+use std::fs::{self, DirEntry, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -71,6 +71,35 @@ impl Pending {
                 if_exists,
             },
         ))
+    }
+
+    /// Returns the files that killed runs of this user left under temporary names of `target`, open for
+    /// reading and writing, and locked. [`Pending::commit`] gives one the name, unless a file has it.
+    ///
+    /// # Errors
+    /// The directory cannot be read or written.
+    pub fn abandoned(target: &Path) -> io::Result<Vec<(File, Self)>> {
+        let folder = directory(target);
+        let mut prefix = target.file_name().unwrap_or_default().to_owned();
+        prefix.push(PARTIAL[0]);
+        let user = tempfile::tempfile_in(folder)?.metadata()?.uid();
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder)?.flatten() {
+            if !is_temporary(&entry.file_name(), &prefix) {
+                continue;
+            }
+            let Ok(Some(file)) = unheld(&entry, user, OpenOptions::new().read(true).write(true))
+            else {
+                continue;
+            };
+            let pending = Self {
+                temporary: TempPath::try_from_path(entry.path())?,
+                target: target.to_owned(),
+                if_exists: IfExists::Refuse,
+            };
+            found.push((file, pending));
+        }
+        Ok(found)
     }
 
     /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
@@ -202,7 +231,10 @@ fn is_held(file: &File, path: &Path) -> bool {
 fn remove_leftovers(folder: &Path, prefix: &OsStr, user: u32) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_temporary(&entry.file_name(), prefix) {
-            let _ = remove_unheld(&entry, user);
+            let unheld = unheld(&entry, user, OpenOptions::new().read(true));
+            if let Ok(Some(_lock)) = unheld {
+                let _ = fs::remove_file(entry.path());
+            }
         }
     }
 }
@@ -213,15 +245,14 @@ fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
     random.is_some_and(|text| text.len() == RANDOM && text.iter().all(u8::is_ascii_alphanumeric))
 }
 
-fn remove_unheld(entry: &DirEntry, user: u32) -> io::Result<()> {
+/// Opens and locks a file of that user that no process holds, if it is one, and no link to one.
+fn unheld(entry: &DirEntry, user: u32, open: &OpenOptions) -> io::Result<Option<File>> {
     let (path, found) = (entry.path(), entry.metadata()?); // of a link, not of what it leads to
     if found.uid() != user || !found.is_file() || found.nlink() != 1 {
-        return Ok(());
+        return Ok(None);
     }
-    match File::open(&path)?.try_lock() {
-        Err(_) => Ok(()),
-        Ok(()) => fs::remove_file(&path),
-    }
+    let file = open.open(&path)?;
+    Ok(file.try_lock().is_ok().then_some(file))
 }
 
 #[cfg(test)]
@@ -268,5 +299,21 @@ mod tests {
         kept.sort_unstable();
         assert_eq!(left, kept);
         assert!(path("a.key.clew-0123456789Folder.partial/kept").is_dir());
+    }
+
+    #[test]
+    fn an_abandoned_file_gets_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("log.clew-0123456789AbCdEf.partial"), "kept").unwrap();
+        let live = File::create_new(path("log.clew-0123456789AbLive.partial")).unwrap();
+        live.lock().unwrap();
+        let mut found = Pending::abandoned(&path("log")).unwrap();
+        let (file, pending) = found.pop().unwrap();
+        assert!(found.is_empty(), "a live run keeps its own");
+        assert!(Pending::abandoned(&path("log")).unwrap().is_empty(), "held");
+        pending.commit(&file).unwrap();
+        assert_eq!(fs::read_to_string(path("log")).unwrap(), "kept");
+        assert!(path("log.clew-0123456789AbLive.partial").exists());
     }
 }

@@ -81,7 +81,7 @@ fn send(tun: &Tun, udp: &Udp, to: SocketAddr, trailer: usize) -> io::Result<()> 
 }
 
 fn receive(tun: &Tun, udp: &Udp, trailer: usize) -> io::Result<()> {
-    let (mut writer, mut room) = (tun.writer(), Datagrams::default());
+    let (mut writer, mut room) = (tun.writer(0), Datagrams::default());
     let mut bytes = Vec::new();
     let mut lengths = Vec::new();
     loop {

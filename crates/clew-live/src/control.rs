@@ -1,6 +1,6 @@
 //! The control socket: one request and one answer a connection, each one line of JSON.
 
-use crate::status::Status;
+use crate::status::{Filtered, Status};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub enum Request {
     Status,
     /// To read configuration, key and group files again.
     Reload,
+    /// To take note of what the host's filter counted, which the daemon may not read itself.
+    Filtered(Filtered),
 }
 
 /// What it answers.
@@ -134,6 +136,7 @@ mod tests {
             control.answer(|request| match request {
                 Request::Status => Answer::Status(Box::default()),
                 Request::Reload => Answer::Refused("no".into()),
+                Request::Filtered(_) => Answer::Done,
             });
             thread::yield_now();
         }

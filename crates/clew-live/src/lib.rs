@@ -17,6 +17,7 @@ pub mod daemon;
 mod ecn;
 pub mod histogram;
 pub mod identity;
+pub mod ip_fragments;
 mod mss;
 mod netfilter;
 pub mod packet;

@@ -52,6 +52,8 @@ pub struct Level {
     pub discarded: u64,
     /// Whether the pool is below its low mark.
     pub is_low: bool,
+    /// Whether it is below a quarter of its high mark, so that it is soon empty.
+    pub is_short: bool,
 }
 
 /// Precursors of one key and epoch, shared by the thread that refills and those that sign.
@@ -236,6 +238,7 @@ impl Shared {
         }
         let ready = self.stocks[0].ready.len();
         self.level.is_low = ready < marks.low;
+        self.level.is_short = ready < marks.high / 4;
         self.level.ready = ready;
     }
 }

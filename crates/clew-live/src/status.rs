@@ -38,8 +38,52 @@ pub struct Status {
     pub inbound: InboundStatus,
     /// Packets that the carrier dropped, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// Packets beside the carrier. The daemon is told by whoever supervises it.
+    #[serde(default)]
+    pub filtered: Filtered,
+    /// The clocks.
+    #[serde(default)]
+    pub clock: ClockStatus,
     /// What an administrator should know, each once.
     pub notices: Vec<String>,
+}
+
+/// Packets that the host's filter counted. `None` if the policy counts none, or nobody told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filtered {
+    /// From peers' prefixes, beside the carrier.
+    pub unsigned_in: Option<u64>,
+    /// To peers' prefixes, beside the carrier.
+    pub unsigned_out: Option<u64>,
+    /// From addresses of no peer.
+    pub others_in: Option<u64>,
+    /// To addresses of no peer: they did not leave.
+    pub others_out: Option<u64>,
+}
+
+impl Filtered {
+    /// Returns what was counted, by reason.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("unsigned-in", self.unsigned_in),
+            ("unsigned-out", self.unsigned_out),
+            ("others-in", self.others_in),
+            ("others-out", self.others_out),
+        ];
+        all.into_iter()
+            .filter_map(|(name, count)| Some((name, count?)))
+    }
+}
+
+/// What the system knows of its clock's error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockStatus {
+    /// Whether something keeps the clock right: NTP, PTP or the like. `None` if the system does not
+    /// tell.
+    pub is_synchronised: Option<bool>,
+    /// The largest error, in microseconds, as the system estimates it. `None` if nothing keeps the
+    /// clock right.
+    pub error_us: Option<u64>,
 }
 
 /// What signs.

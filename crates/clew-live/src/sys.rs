@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "a system call without a safe wrapper")]
 
 use nix::libc;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// The lowest priority but the idle class. A thread of that class could hold a lock for long that
 /// the data plane waits for.
@@ -11,4 +13,50 @@ const LOWEST: i32 = 19;
 pub(crate) fn lower_priority() {
     // SAFETY: the call takes numbers alone; on Linux 0 names the calling thread.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
+}
+
+/// Detaches the queue of a TUN from its interface.
+pub(crate) fn detach_tun_queue(tun: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: all bytes of the structure may be zero: numbers, and a name.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_ifru.ifru_flags = libc::IFF_DETACH_QUEUE as libc::c_short;
+    // SAFETY: the descriptor is open as long as it is borrowed. The call reads one `ifreq`, which lives
+    // until it returns, and changes no memory of this process.
+    let done = unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETQUEUE, &raw const request) };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Takes a descriptor that another program left open for this one, once.
+pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes numbers alone, and says whether the descriptor is open.
+    let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call takes numbers alone. The descriptor stays in this process.
+    let done = unsafe { libc::fcntl(number, libc::F_SETFD, flags | libc::FD_CLOEXEC) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and whoever started the program left it to this one. Callers name each number
+    // once, and none that the program opened itself.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// What the system says of its clock: whether something keeps it right, and its largest error in
+/// microseconds.
+pub(crate) fn clock_state() -> io::Result<(bool, u64)> {
+    // SAFETY: all bytes of the structure may be zero: it has numbers alone. A `modes` of zero asks and
+    // changes nothing.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the call fills in the structure, which lives until it returns.
+    let answer = unsafe { libc::adjtimex(&raw mut state) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let is_kept = answer != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
+    Ok((is_kept, u64::try_from(state.maxerror).unwrap_or(u64::MAX)))
 }

@@ -138,6 +138,7 @@ class Parts:
 
     def __init__(self, count, time, said):
         self.count, self.time, self.said, self.parts, self.whole, self.bytes = count, time, said, {}, False, 0
+        self.last_twice = False
 
     def fits(self, index, part):
         lengths = {i: len(p) for i, p in {**self.parts, index: part}.items()}
@@ -155,7 +156,7 @@ class Fragments:
         self.kept, self.new, self.bytes = OrderedDict(), new, 0
 
     def take(self, rest, time):
-        """What is said of the fragment's packet, whether the fragment is a copy, and the datagram if it is whole now."""
+        """What is said of the fragment's packet, whether it is a duplicate live, and the datagram if it is whole now."""
         id, index, count, part = fragment(rest)
         self.expire(time)
         while self.bytes + len(part) + EACH > BYTES:
@@ -167,7 +168,9 @@ class Fragments:
         found = self.kept[id, count]
         if index in found.parts:
             need(found.parts[index] == part, CUT)
-            return found.said, True, None
+            is_second = index == count - 1 and not found.last_twice
+            found.last_twice |= is_second
+            return found.said, not is_second, None
         found.fits(index, part)
         parts = {**found.parts, index: part}
         datagram = b"".join(parts[i] for i in sorted(parts))

@@ -175,7 +175,7 @@ fn send(
 
 /// One datagram after another: its packet is verified and delivered before the next one.
 fn receive(tun: &Tun, udp: &Udp, inbound: &mut Inbound<Keyring>, clock: Clock) -> io::Result<()> {
-    let (mut writer, mut room, mut rng) = (tun.writer(), Datagrams::default(), rng()?);
+    let (mut writer, mut room, mut rng) = (tun.writer(0), Datagrams::default(), rng()?);
     let mut arrived: Vec<(Vec<u8>, Outer)> = Vec::new();
     loop {
         let any = udp.receive(&mut room, |datagram, outer| {

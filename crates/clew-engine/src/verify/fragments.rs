@@ -46,10 +46,10 @@ impl Fragments {
                 self.told.extend(parts);
                 Some(receiver.look_packet(read_whole(frame, &datagram), time))
             }
-            Taken::Again { of } => {
+            Taken::Again { of, is_second } => {
                 let part = match receiver.replay() {
-                    Replay::Flag => of.map(Part::Of),
-                    Replay::Refuse => Some(Part::Done(Reason::Duplicate)),
+                    Replay::Refuse if !is_second => Some(Part::Done(Reason::Duplicate)),
+                    Replay::Flag | Replay::Refuse => of.map(Part::Of),
                 };
                 self.told.extend(part.map(|part| (number, part)));
                 None

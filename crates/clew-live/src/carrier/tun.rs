@@ -4,6 +4,7 @@
 //! that a wire would have had; and one write takes many packets that belong together.
 
 use super::Offloads;
+use crate::ip_fragments::Fragmenter;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -37,18 +38,23 @@ impl Tun {
     /// # Errors
     /// There is no such interface, another process has it, or it belongs to another user.
     pub fn attach(name: &str, mtu: u16, wants_offload: bool) -> io::Result<Self> {
-        let build = |offload| {
+        let build = |(queues, offload)| {
             let builder = DeviceBuilder::new().name(name).inherit_enable_state();
             let set = |options: &mut tun_rs::DeviceBuilderGuard<'_>| {
-                options.offload(offload);
+                options.offload(offload).multi_queue(queues);
             };
             builder.with(set).build_sync()
         };
-        let device = match build(wants_offload) {
-            // A kernel without the header: packets one by one.
-            Err(error) if wants_offload && error.kind() == ErrorKind::InvalidInput => build(false)?,
-            other => other?,
-        };
+        // An interface that somebody else made may have one queue; a kernel without the header gives
+        // packets one by one.
+        let mut device = build((true, wants_offload));
+        for other in [(false, wants_offload), (true, false), (false, false)] {
+            device = match device {
+                Err(error) if error.kind() == ErrorKind::InvalidInput => build(other),
+                done => done,
+            };
+        }
+        let device = device?;
         device.set_nonblocking(true)?;
         Ok(Self {
             device: Arc::new(device),
@@ -64,6 +70,13 @@ impl Tun {
         offloads.tun_udp = self.device.udp_gso() && !single;
     }
 
+    /// Gives up this process's queue: from now on the kernel puts packets into those of others. What is
+    /// in the queue is lost, so read it before.
+    pub fn detach(&self) {
+        // An interface of one queue, or one that is gone, has nothing to give up.
+        let _ = crate::sys::detach_tun_queue(self.as_fd());
+    }
+
     /// Returns the end that reads.
     pub fn reader(&self) -> TunReader {
         TunReader {
@@ -75,12 +88,15 @@ impl Tun {
         }
     }
 
-    /// Returns the end that writes.
-    pub fn writer(&self) -> TunWriter {
+    /// Returns the end that writes. `id` is a random number: the first identification of IPv6 fragments.
+    pub fn writer(&self, id: u32) -> TunWriter {
         TunWriter {
             tun: self.clone(),
             table: GROTable::new(),
             room: Vec::new(),
+            used: 0,
+            fragmenter: Fragmenter::new(id),
+            fragments: Vec::new(),
         }
     }
 }
@@ -138,37 +154,53 @@ pub struct TunWriter {
     tun: Tun,
     table: GROTable,
     room: Vec<Vec<u8>>,
+    /// How many of them have a packet.
+    used: usize,
+    fragmenter: Fragmenter,
+    fragments: Vec<Vec<u8>>,
 }
 
 impl TunWriter {
-    /// Writes packets in their order. Returns how many packets or groups of packets the interface
+    /// Writes packets in their order, those that are too long for the interface in IP fragments. Returns how many packets or groups of packets the interface
     /// refused, at least, and why.
     pub fn write<'a>(&mut self, packets: impl IntoIterator<Item = &'a [u8]>) -> Option<io::Error> {
         let mut failed = None;
-        let mut used = 0;
         for packet in packets {
-            if self.room.len() == used {
-                // Others of its flow are put behind it.
-                let room = Vec::with_capacity(VIRTIO_NET_HDR_LEN + PACKET_MAX);
-                self.room.push(room);
+            let mut fragments = std::mem::take(&mut self.fragments);
+            if self.fragmenter.cut(packet, self.tun.mtu, &mut fragments) {
+                for fragment in fragments.drain(..) {
+                    failed = self.put(&fragment).err().or(failed);
+                }
+            } else {
+                failed = self.put(packet).err().or(failed);
             }
-            let room = &mut self.room[used];
-            room.clear();
-            room.resize(VIRTIO_NET_HDR_LEN, 0);
-            room.extend_from_slice(packet);
-            used += 1;
-            if used == WRITE_MAX {
-                failed = self.send(used).err().or(failed);
-                used = 0;
-            }
+            self.fragments = fragments;
         }
-        if used > 0 {
-            failed = self.send(used).err().or(failed);
-        }
-        failed
+        self.send().err().or(failed)
     }
 
-    fn send(&mut self, count: usize) -> io::Result<()> {
+    fn put(&mut self, packet: &[u8]) -> io::Result<()> {
+        if self.room.len() == self.used {
+            // Others of its flow are put behind it.
+            let room = Vec::with_capacity(VIRTIO_NET_HDR_LEN + PACKET_MAX);
+            self.room.push(room);
+        }
+        let room = &mut self.room[self.used];
+        room.clear();
+        room.resize(VIRTIO_NET_HDR_LEN, 0);
+        room.extend_from_slice(packet);
+        self.used += 1;
+        match self.used == WRITE_MAX {
+            true => self.send(),
+            false => Ok(()),
+        }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        let count = std::mem::take(&mut self.used);
+        if count == 0 {
+            return Ok(());
+        }
         let room = &mut self.room[..count];
         let device = &self.tun.device;
         if self.tun.writes_single.load(Ordering::Relaxed) {

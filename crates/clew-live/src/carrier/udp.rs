@@ -1,6 +1,8 @@
 //! UDP sockets of a carrier, one for each family: many datagrams in one system call (GSO, GRO,
 //! `recvmmsg`), the ECN bits, and the errors that routers report.
 
+mod adopt;
+
 use super::Offloads;
 use crate::packet::{Burst, Outer};
 use nix::libc;
@@ -71,12 +73,10 @@ impl Udp {
     pub fn bind(port: u16) -> io::Result<Self> {
         let v4 = One::bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))?;
         let mut sockets = vec![v4];
-        match One::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))) {
-            Ok(v6) => sockets.push(v6),
-            Err(e) if e.raw_os_error() == Some(libc::EAFNOSUPPORT) => {}
-            Err(e) if e.kind() == ErrorKind::AddrNotAvailable => {}
-            Err(other) => return Err(other),
-        }
+        sockets.extend(One::bind_v6(SocketAddr::from((
+            Ipv6Addr::UNSPECIFIED,
+            port,
+        )))?);
         Ok(Self { sockets })
     }
 
@@ -162,7 +162,21 @@ impl One {
             raw.set_only_v6(true)?;
         }
         raw.bind(&address.into())?;
-        let io = UdpSocket::from(raw);
+        Self::of(UdpSocket::from(raw))
+    }
+
+    /// Binds a socket of IPv6, if the host has that.
+    fn bind_v6(address: SocketAddr) -> io::Result<Option<Self>> {
+        match Self::bind(address) {
+            Err(e) if e.raw_os_error() == Some(libc::EAFNOSUPPORT) => Ok(None),
+            Err(e) if e.kind() == ErrorKind::AddrNotAvailable => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Prepares a bound socket.
+    fn of(io: UdpSocket) -> io::Result<Self> {
+        let address = io.local_addr()?;
         let state = state_of(&io)?;
         // More is better, and none is needed. Beyond the system's limit needs privileges.
         if setsockopt(&io, RcvBufForce, &SYSTEM_BUFFER).is_err() {
@@ -173,7 +187,7 @@ impl One {
         }
         Ok(Self {
             is_ipv4: address.is_ipv4(),
-            port: io.local_addr()?.port(),
+            port: address.port(),
             state: RwLock::new(state),
             io,
         })

@@ -2,7 +2,8 @@
 
 use super::{
     CarrierMode, Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX,
-    InboundMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing, WindowMode,
+    InboundMode, OthersMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing,
+    WindowMode,
 };
 use crate::sender::trailer_max;
 use ipnet::IpNet;
@@ -42,6 +43,8 @@ struct Raw {
     inbound: InboundMode,
     #[serde(default)]
     outbound: OutboundMode,
+    #[serde(default)]
+    others: OthersMode,
     #[serde(default)]
     carrier: CarrierMode,
     port: Option<Spanned<u64>>,
@@ -146,6 +149,7 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         user: raw.user,
         inbound: raw.inbound,
         outbound: raw.outbound,
+        others: raw.others,
         carrier: raw.carrier,
         mtu,
         path_mtu,

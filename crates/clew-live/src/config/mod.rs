@@ -56,6 +56,17 @@ pub enum OutboundMode {
     Require,
 }
 
+/// What is done to packets between this host and others that are not peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OthersMode {
+    /// They pass unsigned, uncounted.
+    #[default]
+    Pass,
+    /// They do not leave. Those that arrive are counted, and dropped where the host enforces.
+    Refuse,
+}
+
 /// How signed packets travel (`spec/carriers.md`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -162,6 +173,8 @@ pub struct Config {
     pub inbound: InboundMode,
     /// The policy for packets that leave.
     pub outbound: OutboundMode,
+    /// The policy for packets from and to addresses of no peer.
+    pub others: OthersMode,
     /// The carrier.
     pub carrier: CarrierMode,
     /// The UDP port of this host's carrier; with `trailer` the number of the kernel's queue.
@@ -205,9 +218,11 @@ impl Config {
         self.peers.iter().flat_map(|peer| &peer.prefixes)
     }
 
-    /// Returns whether packets stay away from peers while no daemon runs.
+    /// Returns whether packets stay away while no daemon runs.
     pub fn fails_closed(&self) -> bool {
-        self.inbound == InboundMode::Enforce || self.outbound == OutboundMode::Require
+        self.inbound == InboundMode::Enforce
+            || self.outbound == OutboundMode::Require
+            || self.others == OthersMode::Refuse
     }
 
     /// Returns whether a second configuration needs the same set-up, so that a running daemon can

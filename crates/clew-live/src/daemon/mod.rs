@@ -4,6 +4,7 @@
 //! `refill` prepares precursors when nothing else is to do. The thread that called
 //! [`run`] answers `clew status`, and reads files again that changed.
 
+mod clocks;
 mod peers;
 mod receive;
 mod refill;
@@ -11,6 +12,7 @@ mod reload;
 mod report;
 mod send;
 mod shared;
+mod succession;
 mod supervise;
 mod wake;
 
@@ -21,7 +23,7 @@ pub use supervise::{Hooks, run};
 use crate::carrier::{Network, Offloads, Raw, Tun, Udp};
 use crate::config::Config;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 
 /// What is opened while there are privileges, if there are.
 pub struct Devices {
@@ -63,25 +65,35 @@ fn tun_trouble(error: &io::Error) -> String {
     }
 }
 
+/// What a data plane is given, so that it need not open it.
+#[derive(Debug)]
+pub enum Given {
+    /// The numbers of bound UDP sockets. The families that are missing are bound here.
+    Sockets(Vec<RawFd>),
+    /// The data plane's end of [`copies_socket`](crate::carrier::copies_socket), for the carrier
+    /// `trailer`.
+    Copies(OwnedFd),
+}
+
 impl Devices {
-    /// Opens them. The carrier `trailer` needs privileges for that, and the data plane's end of
-    /// [`copies_socket`](crate::carrier::copies_socket).
+    /// Opens them. The carrier `trailer` needs privileges for that.
     ///
     /// # Errors
     /// The system refuses one.
-    pub fn open(config: &Config, copies: Option<OwnedFd>) -> Result<Self, DeviceError> {
+    pub fn open(config: &Config, given: Given) -> Result<Self, DeviceError> {
         let tun = Tun::attach(&config.interface, config.mtu, config.offload);
         let tun = tun.map_err(|error| DeviceError::Tun {
             name: config.interface.clone(),
             error,
         })?;
         let port = config.port;
-        let network = match copies {
-            Some(copies) => {
+        let network = match given {
+            Given::Copies(copies) => {
                 Network::Raw(Raw::open(config.table, copies).map_err(DeviceError::Raw)?)
             }
-            None => {
-                Network::Udp(Udp::bind(port).map_err(|error| DeviceError::Udp { port, error })?)
+            Given::Sockets(numbers) => {
+                let udp = Udp::adopt(&numbers, port);
+                Network::Udp(udp.map_err(|error| DeviceError::Udp { port, error })?)
             }
         };
         Ok(Self { tun, network })

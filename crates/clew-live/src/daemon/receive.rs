@@ -1,11 +1,10 @@
 //! From the network to the TUN: receive, verify, deliver in order.
 
-use super::shared::{Dropped, Shared, lock};
+use super::shared::{Dropped, Shared, lock, thread_time};
 use crate::carrier::{Arrived, Datagrams};
 use crate::packet::{Burst, CookieMessage, PeerIndex};
 use clew_packet::KeySource;
 use clew_wire::Instant;
-use nix::time::{ClockId, clock_gettime};
 use rand_core::CryptoRng;
 use std::io;
 use std::net::SocketAddr;
@@ -16,19 +15,48 @@ use std::time::Duration;
 /// How long a verifier sleeps at most: somebody wakes it when there is work.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// How long the sockets are read at the end, so that blocks which are half there become whole.
+const LAST_READS: Duration = Duration::from_millis(150);
+
+/// How long what was read may take to be verified and delivered at the end.
+const LAST_DELIVERIES: Duration = Duration::from_millis(300);
+
+/// How often to look then.
+const LAST_TURN: Duration = Duration::from_millis(2);
+
+/// The end of a receiver: it begins when somebody asks for it.
+#[derive(Default)]
+struct End(Option<std::time::Instant>);
+
+impl End {
+    /// Returns for how long the receiver has been ending.
+    fn elapsed<K: KeySource>(&mut self, shared: &Shared<K>) -> Option<Duration> {
+        let is_ending = shared.is_receiver_ending();
+        is_ending.then(|| self.0.get_or_insert_with(std::time::Instant::now).elapsed())
+    }
+}
+
 /// Reads the sockets until the daemon stops.
 pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
     let mut room = Datagrams::default();
     let mut cookies = Vec::new();
+    let mut end = End::default();
     while !shared.is_stopping() {
         shared.turns[1].fetch_add(1, Ordering::Relaxed);
-        let any = receive(shared, &mut room, &mut cookies)?;
+        let ending = end.elapsed(shared);
+        if ending.is_some_and(|time| time > LAST_DELIVERIES || lock(&shared.inbound).is_idle()) {
+            break;
+        }
+        let may_read = ending.is_none_or(|time| time < LAST_READS);
+        let any = may_read && receive(shared, &mut room, &mut cookies)?;
         take_cookies(shared, &mut cookies);
         send_replies(shared);
         let next = shared.deliver();
         if !any {
             shared.hear_errors();
             let now = shared.clock.now().instant;
+            let last = ending.map(|_| now + LAST_TURN);
+            let next = next.into_iter().chain(last).min();
             let due = next.map_or(u64::MAX, Instant::as_nanos);
             shared.receiver_due.store(due, Ordering::Release);
             shared
@@ -102,6 +130,7 @@ pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng)
             continue;
         };
         drop(inbound);
+        let start = shared.clock.now().instant;
         let begin = thread_time();
         let done = work.run(rng);
         let spent = thread_time().saturating_sub(begin);
@@ -112,10 +141,8 @@ pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng)
             shared.wake_receiver.wake();
         }
         inbound = lock(&shared.inbound);
+        let worked = shared.clock.now().instant - start;
+        let worked = u64::try_from(worked.as_nanos()).unwrap_or(u64::MAX);
+        shared.verifying.fetch_add(worked, Ordering::Relaxed);
     }
-}
-
-/// The CPU time of this thread.
-fn thread_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

@@ -1,11 +1,14 @@
 //! What a daemon tells of itself.
 
+use super::clocks;
 use super::shared::{Shared, lock};
 use crate::carrier::Offloads;
 use crate::config::{CarrierMode, InboundMode, OutboundMode};
 use crate::packet::Moment;
 use crate::receiver::Gate;
-use crate::status::{InboundStatus, OutboundStatus, PeerStatus, PoolStatus, Signer, Status};
+use crate::status::{
+    Filtered, InboundStatus, OutboundStatus, PeerStatus, PoolStatus, Signer, Status,
+};
 use clew_packet::KeySource;
 use std::collections::BTreeMap;
 
@@ -57,8 +60,16 @@ impl<K: KeySource> Shared<K> {
             outbound: self.outbound_status(),
             inbound: self.inbound_status(now),
             dropped: named(lock(&self.dropped).iter()),
+            filtered: Filtered::default(),
+            clock: clocks::status(),
             notices: notices.to_vec(),
         }
+    }
+
+    /// Reads the clocks.
+    pub fn clocks(&self) -> clocks::Reading {
+        let now = self.clock.now();
+        clocks::Reading::now(lock(&self.inbound).state(now).clock)
     }
 
     fn signer(&self, now: Moment) -> Signer {

@@ -37,12 +37,17 @@ pub(super) fn run<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng) ->
         plane.push();
         let next = plane.flush(rng);
         plane.send();
+        if is_drained && next.is_none() && shared.is_sender_ending() {
+            break;
+        }
         if is_drained {
             let now = shared.clock.now().instant;
             let descriptors = [shared.tun.as_fd()].into_iter();
             shared.wake_sender.wait(descriptors, next, now)?;
         }
     }
+    // What comes now goes to the next data plane, if it is there already.
+    shared.tun.detach();
     Ok(())
 }
 
@@ -107,6 +112,7 @@ impl<K: KeySource> Plane<'_, K> {
         let mut tap = Tap { pool, generation };
         let now = self.shared.clock.now();
         let mut outbound = lock(&self.shared.outbound);
+        outbound.set_cost(self.shared.signature_cost());
         outbound.flush(now, &mut tap, rng, &mut self.bursts)
     }
 

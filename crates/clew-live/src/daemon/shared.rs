@@ -9,14 +9,18 @@ use crate::identity::Identity;
 use crate::packet::{Delivery, Moment, PeerIndex};
 use crate::pool::{Generation, Marks, Pool};
 use crate::receiver::{Inbound, InboundOptions, InboundPolicy, PeerRule};
-use crate::sender::{Cover, Outbound, OutboundOptions, Unsigned, WhenEmpty, WindowSize};
+use crate::sender::{
+    Cover, Outbound, OutboundOptions, SignatureCost, Unsigned, WhenEmpty, WindowSize,
+};
 use clew_packet::{GroupTag, KeySource, Timestamp, Windows};
 use clew_wire::Instant;
+use nix::time::{ClockId, clock_gettime};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 clew_wire::reasons! {
     /// Why the carrier dropped a packet, beside what sender and receiver count.
@@ -33,6 +37,15 @@ clew_wire::reasons! {
         CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
         TunRefused = "tun-refused": "The interface refused packets that had been verified.",
     }
+}
+
+/// Verifiers at most: more of them would not find work.
+const VERIFIERS_MAX: usize = 16;
+
+/// Returns how many threads verify: all cores but one.
+fn verifiers() -> u32 {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    (cores - 1).clamp(1, VERIFIERS_MAX) as u32
 }
 
 /// Both clocks, read together.
@@ -75,6 +88,8 @@ pub(super) struct PeerTable {
 pub(super) struct Shared<K> {
     pub clock: Clock,
     pub stop: AtomicBool,
+    /// Receiver and sender finish what they have, one after the other, and end.
+    pub ends: [AtomicBool; 2],
     pub config: Mutex<Arc<Config>>,
     pub identity: Mutex<Arc<Identity>>,
     pub tun: Tun,
@@ -94,6 +109,12 @@ pub(super) struct Shared<K> {
     pub receiver_due: AtomicU64,
     /// How often the loops of sender and receiver turned.
     pub turns: [AtomicU64; 2],
+    /// Threads that verify.
+    pub verifiers: u32,
+    /// How long they have worked, in nanoseconds by the clock, all together.
+    pub verifying: AtomicU64,
+    /// CPU time of a precursor lately, in nanoseconds; 0 if none was prepared yet.
+    pub precursor_cost: AtomicU64,
 }
 
 /// Locks; a thread that panicked while it held the lock ends the process anyway.
@@ -127,13 +148,14 @@ impl<K: KeySource> Shared<K> {
         let shared = Self {
             clock,
             stop: AtomicBool::new(false),
+            ends: [AtomicBool::new(false), AtomicBool::new(false)],
             pool: Pool::new(marks(&config.signing), generation),
             generation,
             outbound: Mutex::new(outbound),
             inbound: Mutex::new(inbound),
             work: Condvar::new(),
             delivery: Mutex::new(Deliverer {
-                writer: tun.writer(),
+                writer: tun.writer(first_id(&secret)),
                 ready: Vec::new(),
             }),
             peers: Mutex::new(peers),
@@ -142,6 +164,9 @@ impl<K: KeySource> Shared<K> {
             wake_receiver: Wake::new()?,
             receiver_due: AtomicU64::new(0),
             turns: [AtomicU64::new(0), AtomicU64::new(0)],
+            verifiers: verifiers(),
+            verifying: AtomicU64::new(0),
+            precursor_cost: AtomicU64::new(0),
             identity: Mutex::new(identity),
             config: Mutex::new(Arc::new(config)),
             tun,
@@ -159,8 +184,42 @@ impl<K: KeySource> Shared<K> {
         Arc::clone(&lock(&self.identity))
     }
 
+    /// Returns what signatures have cost so far.
+    pub fn signature_cost(&self) -> SignatureCost {
+        let usual = SignatureCost::default();
+        let precursor = match self.precursor_cost.load(Ordering::Relaxed) {
+            0 => usual.precursor,
+            nanos => Duration::from_nanos(nanos),
+        };
+        SignatureCost {
+            verifying: Duration::from_nanos(self.verifying.load(Ordering::Relaxed)),
+            verifiers: self.verifiers,
+            precursor,
+        }
+    }
+
     pub fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Asks the receiver to finish what it has.
+    pub fn end_receiver(&self) {
+        self.ends[0].store(true, Ordering::Relaxed);
+        self.wake_receiver.wake();
+    }
+
+    /// Asks the sender to finish what it has.
+    pub fn end_sender(&self) {
+        self.ends[1].store(true, Ordering::Relaxed);
+        self.wake_sender.wake();
+    }
+
+    pub fn is_receiver_ending(&self) -> bool {
+        self.ends[0].load(Ordering::Relaxed)
+    }
+
+    pub fn is_sender_ending(&self) -> bool {
+        self.ends[1].load(Ordering::Relaxed)
     }
 
     /// Ends all threads.
@@ -305,6 +364,13 @@ impl<K: KeySource> Shared<K> {
     }
 }
 
+/// A number that nobody outside can guess.
+fn first_id(secret: &[u8; 32]) -> u32 {
+    let derived = blake3::derive_key("clew 2026-11 first identification of fragments", secret);
+    let [a, b, c, d, ..] = derived;
+    u32::from_be_bytes([a, b, c, d])
+}
+
 /// The own address for an end point: the one that the routes to it name.
 fn own_address(remote: SocketAddr) -> Option<IpAddr> {
     let any = match remote {
@@ -314,6 +380,11 @@ fn own_address(remote: SocketAddr) -> Option<IpAddr> {
     let socket = UdpSocket::bind(any).ok()?;
     socket.connect(remote).ok()?;
     Some(socket.local_addr().ok()?.ip())
+}
+
+/// Returns the CPU time of the calling thread.
+pub(super) fn thread_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Where this process runs.

@@ -1,11 +1,13 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
+use super::clocks::Clocks;
 use super::reload::Stamps;
 use super::shared::{Shared, lock};
+use super::succession::Found;
 use super::{Devices, Load, receive, refill, send};
 use crate::config::Config;
 use crate::control::{Answer, Control, Request};
-use crate::status::Status;
+use crate::status::{Filtered, Status};
 use clew_packet::KeySource;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,8 +25,11 @@ use tracing::{info, warn};
 /// How often files and threads are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Verifiers at most: more of them would not find work.
-const VERIFIERS_MAX: usize = 16;
+/// How long each half of a data plane may take to finish what it has.
+const FINISH: Duration = Duration::from_millis(500);
+
+/// How often to look whether it has.
+const FINISH_LOOK: Duration = Duration::from_millis(1);
 
 /// Most sentences that are kept for `clew status`.
 const NOTICES_MAX: usize = 32;
@@ -37,6 +42,8 @@ pub struct Hooks<K, R> {
     pub rng: fn() -> R,
     /// The configuration file, which is read again on request.
     pub path: PathBuf,
+    /// Where a data plane leaves what the next one needs.
+    pub succession: PathBuf,
     /// The program's version.
     pub version: String,
     /// Called once when packets go through.
@@ -67,8 +74,10 @@ where
     (hooks.rng)().fill_bytes(&mut secret);
     let shared = Shared::new(config, devices, material, secret);
     let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
+    take_over(&shared, &hooks.succession);
+    let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
-    thread::scope(|scope| {
+    thread::scope(|scope| -> Result<(), String> {
         let threads = start(scope, &shared, hooks.rng);
         let mut supervisor = Supervisor {
             shared: &shared,
@@ -76,12 +85,17 @@ where
             stamps,
             notices: Vec::new(),
             refused: None,
+            filtered: Filtered::default(),
+            clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
             dropped_arrivals: [0; 3],
         };
         supervisor.see_signer();
         on_ready();
         let ended = supervisor.serve(control, signals, &threads);
+        if ended.is_ok() {
+            finish(&shared, &threads);
+        }
         shared.stop();
         threads.refill.thread().unpark();
         let [sent, received] = threads.planes.map(ScopedJoinHandle::join);
@@ -91,7 +105,44 @@ where
             done.map_err(|error| format!("{what}: {error}"))?;
         }
         Ok(())
-    })
+    })?;
+    if let Err(error) = shared.leave(&succession) {
+        warn!(
+            "{}: {error}: the next data plane begins anew",
+            succession.display()
+        );
+    }
+    Ok(())
+}
+
+/// Takes over what the data plane before left, or accepts nothing that was signed before now.
+fn take_over<K: KeySource>(shared: &Shared<K>, path: &std::path::Path) {
+    match shared.take_over(path) {
+        Ok(Found::Nothing) => {}
+        Ok(Found::Memory) => info!("took over what the data plane before had accepted"),
+        Ok(Found::Unusable) => {
+            warn!(
+                "{}: of another set-up or version: began anew",
+                path.display()
+            );
+        }
+        Err(error) => warn!("{}: {error}: began anew", path.display()),
+    }
+}
+
+/// Lets the receiver finish what it has, and then the sender, whose packets may be answers.
+fn finish<K: KeySource>(shared: &Shared<K>, threads: &Threads<'_>) {
+    let [sender, receiver] = &threads.planes;
+    let wait = |plane: &ScopedJoinHandle<'_, io::Result<()>>| {
+        let until = Instant::now() + FINISH;
+        while !plane.is_finished() && Instant::now() < until {
+            thread::sleep(FINISH_LOOK);
+        }
+    };
+    shared.end_receiver();
+    wait(receiver);
+    shared.end_sender();
+    wait(sender);
 }
 
 /// The threads whose end is the daemon's.
@@ -109,10 +160,10 @@ where
     K: KeySource + Send,
     R: CryptoRng + 'scope,
 {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    for _ in 0..(cores - 1).clamp(1, VERIFIERS_MAX) {
+    for _ in 0..shared.verifiers {
         scope.spawn(move || receive::verify(shared, &mut rng()));
     }
+    scope.spawn(move || refill::run_if_short(shared, &mut rng()));
     Threads {
         planes: [
             scope.spawn(move || send::run(shared, &mut rng())),
@@ -129,6 +180,8 @@ struct Supervisor<'a, K, R> {
     notices: Vec<String>,
     /// Why files were refused last: said once.
     refused: Option<String>,
+    filtered: Filtered,
+    clocks: Clocks,
     turns: [u64; 2],
     dropped_arrivals: [u64; 3],
 }
@@ -161,6 +214,10 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
 
     fn answer(&mut self, request: Request) -> Answer {
         match request {
+            Request::Filtered(filtered) => {
+                self.filtered = filtered;
+                Answer::Done
+            }
             Request::Status => Answer::Status(Box::new(self.status())),
             Request::Reload => match self.reload_all() {
                 Some(refused) => Answer::Refused(refused),
@@ -170,7 +227,10 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     }
 
     fn status(&self) -> Status {
-        self.shared.status(&self.hooks.version, &self.notices)
+        Status {
+            filtered: self.filtered,
+            ..self.shared.status(&self.hooks.version, &self.notices)
+        }
     }
 
     fn tick(&mut self) {
@@ -181,6 +241,10 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             self.reload(config);
         }
         self.see_signer();
+        for sentence in self.clocks.see(&self.shared.clocks()) {
+            warn!("{sentence}");
+            self.notice(sentence);
+        }
         self.shared.count_arrivals(&mut self.dropped_arrivals);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();

@@ -100,6 +100,9 @@ impl<K: KeySource> Inbound<K> {
         match self.fragments.take(fragment, now.instant, ()) {
             Taken::Waits => {}
             Taken::Whole { datagram, .. } => self.arrive_whole(&datagram, from, now),
+            Taken::Again {
+                is_second: true, ..
+            } => self.metrics.fragments_again += 1,
             Taken::Again { .. } => self.count(Reason::Duplicate),
             Taken::Bad { tokens } => {
                 (0..=tokens.len()).for_each(|_| self.count(Reason::BadFragment));

@@ -26,6 +26,8 @@ pub struct InboundMetrics {
     pub datagrams: u64,
     /// Their bytes.
     pub datagram_bytes: u64,
+    /// Last fragments that came a second time, as senders send them.
+    pub fragments_again: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Their bytes.

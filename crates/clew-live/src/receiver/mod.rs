@@ -37,7 +37,7 @@ use crate::clock::{ClockState, ClockWatch};
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
-use clew_packet::{KeySource, Receiver, Windows};
+use clew_packet::{BadMemory, KeySource, Receiver, Windows};
 use clew_wire::Instant;
 use cookie::CookieJar;
 use followers::Followers;
@@ -119,6 +119,24 @@ impl<K: KeySource> Inbound<K> {
     /// Verifies by these keys from now on: a newer group file. What waits is not lost.
     pub fn set_keys(&mut self, keys: K) {
         *self.receiver.keys_mut() = keys;
+    }
+
+    /// Returns what was accepted, for a process that takes over from this one.
+    pub fn replay_memory(&self) -> Vec<u8> {
+        self.receiver.replay_memory()
+    }
+
+    /// Takes over what another receiver accepted, which accepts nothing any more.
+    ///
+    /// # Errors
+    /// The bytes are not what [`replay_memory`](Self::replay_memory) returned.
+    pub fn restore_replay_memory(&mut self, bytes: &[u8]) -> Result<(), BadMemory> {
+        self.receiver.restore_replay_memory(bytes)
+    }
+
+    /// Returns whether packets wait for anything.
+    pub fn is_idle(&self) -> bool {
+        self.queue.count() == 0 && self.order.size().0 == 0
     }
 
     /// Replaces the peers. What waits keeps the place that its peer had.

@@ -1,4 +1,9 @@
 //! From datagrams to bursts: what is too long is cut, cookies are shown, equal lengths go together.
+//!
+//! Packets of blocks of few packets carry a whole signature each, and so a full-size one has two
+//! fragments, of which the second is short. If it were sent once, such a packet would be lost twice
+//! as often as others. So it is sent twice, apart from its copy and before the long one: whichever
+//! copy is lost, the packet is whole when its long fragment comes, in the order of its block.
 
 use super::options::Path;
 use super::{OutboundMetrics, Unsent, cookies::Cookies};
@@ -12,6 +17,10 @@ pub const BURST_SEGMENTS_MAX: usize = 64;
 /// Most bytes of a burst, so that one IP datagram has room for all of it.
 pub const BURST_BYTES_MAX: usize = 65_000;
 
+/// The second of two fragments is short if it has at most this part of what the path takes. A longer
+/// copy would cost more than it is worth.
+const SHORT_SHARE: usize = 2;
+
 /// Packs the datagrams of a block to one peer.
 pub(super) struct Packer<'a> {
     pub peer: PeerIndex,
@@ -23,6 +32,10 @@ pub(super) struct Packer<'a> {
     pub out: &'a mut Vec<Burst>,
     /// The place in `out` of the burst that may still grow.
     pub open: Option<usize>,
+    /// How long `out` was before this block.
+    pub start: usize,
+    /// Short last fragments, with their congestion bits: they are sent twice.
+    pub short: Vec<(Vec<u8>, u8)>,
 }
 
 impl Packer<'_> {
@@ -47,16 +60,55 @@ impl Packer<'_> {
         let mut fragments = self.buffers.take();
         let each = fragment::split(payload, longest, cookie.as_ref(), &mut fragments);
         let each = each.map_err(|_| Unsent::TooBig)?;
-        for (place, one) in fragments.chunks(each).enumerate() {
-            if place == 0 {
-                self.remember(one);
+        self.remember(&fragments[..each]);
+        for one in fragments.chunks(each) {
+            let is_second = fragments.len() <= 2 * each && one.len() < each;
+            if is_second && one.len() <= longest / SHORT_SHARE {
+                let mut short = self.buffers.take();
+                short.extend_from_slice(one);
+                self.short.push((short, ecn));
+                continue;
             }
-            self.segment(one.len(), ecn).extend_from_slice(one);
-            self.close_if_short(one.len());
-            self.metrics.fragments += 1;
+            self.push_fragment(one, ecn);
         }
         self.buffers.recycle(fragments);
         Ok(())
+    }
+
+    /// Packs the short fragments, twice each. Called once, after the packets of the block.
+    ///
+    /// They lead, all of them and then all again. A lone one has its packet between the two.
+    pub fn finish(mut self) {
+        let short = std::mem::take(&mut self.short);
+        if short.is_empty() {
+            return;
+        }
+        self.metrics.fragments_again += short.len() as u64;
+        let long = self.out.split_off(self.start);
+        let open = self.open.take().map(|place| place - self.start);
+        let leading = if short.len() == 1 { 1 } else { 2 };
+        for _ in 0..leading {
+            short
+                .iter()
+                .for_each(|(one, ecn)| self.push_fragment(one, *ecn));
+        }
+        self.open = open.map(|place| place + self.out.len());
+        self.out.extend(long);
+        for _ in leading..2 {
+            short
+                .iter()
+                .for_each(|(one, ecn)| self.push_fragment(one, *ecn));
+        }
+        short
+            .into_iter()
+            .for_each(|(one, _)| self.buffers.recycle(one));
+    }
+
+    fn push_fragment(&mut self, fragment: &[u8], ecn: u8) {
+        self.segment(fragment.len(), ecn)
+            .extend_from_slice(fragment);
+        self.close_if_short(fragment.len());
+        self.metrics.fragments += 1;
     }
 
     /// Packs an IP packet with its trailer, which nobody cuts and no cookie is shown with.

@@ -8,6 +8,7 @@ use clew_packet::{Flow, Window};
 use clew_tree::LruMap;
 use clew_wire::Instant;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 /// Most flows that are remembered. The one that sent least recently is forgotten first, and starts
 /// anew.
@@ -39,22 +40,33 @@ pub(super) struct Memory {
     flight: Flight,
 }
 
+/// Flows that have sent a block get as many blocks for one of a flow that has sent none, if both are due:
+/// who opens many flows does not keep others waiting.
+const KNOWN_BLOCKS: u32 = 3;
+
 /// All flows.
 #[derive(Debug)]
 pub(super) struct Flows {
     waiting: BTreeMap<FlowId, Waiting>,
-    due: BTreeSet<(Instant, u64, FlowId)>,
+    /// Of flows that have sent a block, and of new ones.
+    due: [BTreeSet<(Instant, u64, FlowId)>; 2],
+    /// Blocks of known flows since one of a new one.
+    known_blocks: u32,
     memory: LruMap<FlowId, Memory>,
     bytes: usize,
     packets: usize,
     next: u64,
     /// Precursors are scarce: small packets wait for each other in any case.
     pub is_scarce: bool,
+    /// The least time between two blocks of a flow that are not full.
+    pub block_wait: Duration,
 }
 
 #[derive(Debug)]
 struct Waiting {
     packets: VecDeque<Queued>,
+    /// The place of its line: 0 if the flow has sent a block.
+    line: usize,
     due: Instant,
     /// Flows leave in the order of their first packets.
     number: u64,
@@ -65,12 +77,14 @@ impl Flows {
     pub fn new() -> Self {
         Self {
             waiting: BTreeMap::new(),
-            due: BTreeSet::new(),
+            due: Default::default(),
+            known_blocks: 0,
             memory: LruMap::new(),
             bytes: 0,
             packets: 0,
             next: 0,
             is_scarce: false,
+            block_wait: Duration::ZERO,
         }
     }
 
@@ -82,10 +96,13 @@ impl Flows {
         let Some(waiting) = self.waiting.get_mut(&id) else {
             let number = self.next;
             self.next += 1;
-            self.due.insert((due, number, id));
+            let is_new = self.last_block(&id).is_none();
+            let line = usize::from(is_new);
+            self.due[line].insert((due, number, id));
             let packets = VecDeque::from([packet]);
             let waiting = Waiting {
                 packets,
+                line,
                 due,
                 number,
             };
@@ -96,11 +113,7 @@ impl Flows {
         waiting.packets.push_back(packet);
         let is_full = waiting.packets.len() >= most(options.cover);
         let due = if is_full { at } else { due.min(waiting.due) };
-        if due < waiting.due {
-            self.due.remove(&(waiting.due, waiting.number, id));
-            self.due.insert((due, waiting.number, id));
-            waiting.due = due;
-        }
+        waiting.move_to(due, id, &mut self.due);
     }
 
     /// Takes the packets of the next block, if one is due.
@@ -109,13 +122,17 @@ impl Flows {
         now: Instant,
         options: &OutboundOptions,
     ) -> Option<(FlowId, Vec<Queued>)> {
-        let (due, number, id) = *self.due.first().filter(|(due, _, _)| *due <= now)?;
+        let (due, number, id) = self.first_due(now)?;
         let waiting = self.waiting.get_mut(&id)?;
-        let count = waiting.packets.len().min(most(options.cover));
+        let most = most(options.cover);
+        let count = waiting.packets.len().min(most);
         let packets: Vec<Queued> = waiting.packets.drain(..count).collect();
         if waiting.packets.is_empty() {
-            self.due.remove(&(due, number, id));
+            self.due[waiting.line].remove(&(due, number, id));
             self.waiting.remove(&id);
+        } else if waiting.packets.len() < most && matches!(options.cover, Cover::Tree(_)) {
+            // What is left of a full block begins the next one.
+            waiting.move_to(due.max(now + self.block_wait), id, &mut self.due);
         }
         let bytes: usize = packets
             .iter()
@@ -133,7 +150,8 @@ impl Flows {
 
     /// Returns when the next block is due.
     pub fn next_due(&self) -> Option<Instant> {
-        self.due.first().map(|(due, _, _)| *due)
+        let firsts = self.due.iter().filter_map(BTreeSet::first);
+        firsts.map(|(due, _, _)| *due).min()
     }
 
     /// Returns how many bytes wait, with what each packet counts besides.
@@ -177,15 +195,56 @@ impl Flows {
         memory.map_or(0, |memory| memory.flight.packets())
     }
 
+    /// Returns what leaves next. If both lines have something, most of it is of known flows.
+    fn first_due(&mut self, now: Instant) -> Option<(Instant, u64, FlowId)> {
+        let is_due = |entry: &&(Instant, u64, FlowId)| entry.0 <= now;
+        let [known, new] = [0, 1].map(|line: usize| self.due[line].first().filter(is_due));
+        match (known, new) {
+            (Some(first), Some(_)) if self.known_blocks < KNOWN_BLOCKS => {
+                self.known_blocks += 1;
+                Some(*first)
+            }
+            (_, Some(first)) => {
+                self.known_blocks = 0;
+                Some(*first)
+            }
+            (first, None) => first.copied(),
+        }
+    }
+
+    fn last_block(&self, id: &FlowId) -> Option<Instant> {
+        self.memory.get(id).and_then(|memory| memory.last_block)
+    }
+
     /// Returns when the block of a packet is due by this packet alone.
     fn due(&self, id: &FlowId, packet: &Queued, options: &OutboundOptions) -> Instant {
-        let last = self.memory.get(id).and_then(|memory| memory.last_block);
+        let Cover::Tree(_) = options.cover else {
+            return packet.at;
+        };
+        let last = self.last_block(id);
         let is_recent = last.is_some_and(|last| packet.at - last < options.small_wait);
         let is_small = packet.bytes.len() < options.small_bytes;
         let waits = is_small && (is_recent || self.is_scarce);
-        match (options.cover, waits) {
-            (Cover::Tree(_), true) => packet.at + options.small_wait,
-            _ => packet.at,
+        let due = match waits {
+            true => packet.at + options.small_wait,
+            false => packet.at,
+        };
+        last.map_or(due, |last| due.max(last + self.block_wait))
+    }
+}
+
+impl Waiting {
+    /// Changes when the flow is due.
+    fn move_to(
+        &mut self,
+        due: Instant,
+        id: FlowId,
+        lines: &mut [BTreeSet<(Instant, u64, FlowId)>; 2],
+    ) {
+        if due != self.due {
+            lines[self.line].remove(&(self.due, self.number, id));
+            lines[self.line].insert((due, self.number, id));
+            self.due = due;
         }
     }
 }

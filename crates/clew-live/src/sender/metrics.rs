@@ -7,7 +7,9 @@ clew_wire::reasons! {
     /// Why a packet did not leave signed.
     pub enum Unsent {
         NoPath = "no-path": "Its peer is not known, or has no address.",
-        NotSignable = "not-signable": "No rule signs such a packet: a fragment, or an unknown header.",
+        NotSignable = "not-signable": "No rule signs such a packet: an unknown header, or a wrong length.",
+        BadFragment = "bad-fragment": "An IP fragment that overlaps others, or cannot be part of a packet.",
+        MissingFragment = "missing-fragment": "An IP fragment whose others did not come in time, or had no room.",
         NoKey = "no-key": "The machine has no key for the epoch in force, or was revoked.",
         PoolEmpty = "pool-empty": "No precursor was ready, and the policy computes none at once.",
         QueueFull = "queue-full": "Too many bytes waited.",
@@ -39,6 +41,8 @@ pub struct OutboundMetrics {
     pub datagram_bytes: u64,
     /// Fragments among them.
     pub fragments: u64,
+    /// Fragments among these that were sent a second time.
+    pub fragments_again: u64,
     /// Packets a signature.
     pub k: Histogram,
     /// From arrival to departure, in microseconds.

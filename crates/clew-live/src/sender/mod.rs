@@ -2,12 +2,14 @@
 //!
 //! A block is what one read of the host returned of a flow. Packets are pushed, and
 //! [`Outbound::flush`] is called when the read is drained. Small packets of a flow that sent a block
-//! a moment ago wait for each other, because a signature costs the same for one as for many.
+//! a moment ago wait for each other, because a signature costs the same for one as for many. If there
+//! is little time for signatures, all packets of such a flow do (`load.rs`).
 
 mod bursts;
 mod cookies;
 mod flight;
 mod flows;
+mod load;
 mod metrics;
 mod options;
 mod seal;
@@ -15,6 +17,7 @@ mod seal;
 pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
 pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
+pub use load::{BLOCK_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
 pub use options::{
     Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy, trailer_max,
@@ -22,6 +25,7 @@ pub use options::{
 
 use crate::buffers::Buffers;
 use crate::identity::{EpochKey, Identity, Unready};
+use crate::ip_fragments::{Defragmenter, Taken};
 use crate::mss;
 use crate::packet::{Burst, Clear, CookieMessage, Moment, PeerIndex};
 use crate::pool::PrecursorSource;
@@ -29,13 +33,19 @@ use clew_packet::{Frame, LinkType, Timestamp, flow};
 use clew_wire::Instant;
 use cookies::Cookies;
 use flows::{FlowId, Flows, Queued};
+use load::Load;
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Most packets that wait to be passed unsigned.
 pub const UNSIGNED_MAX: usize = 1_024;
+
+/// Most signatures of one flush whose precursors are computed at once: packets that come meanwhile are
+/// read before the next ones.
+pub const ONLINE_MAX: u64 = 8;
 
 /// Signs the packets of a host.
 #[derive(Debug)]
@@ -43,7 +53,11 @@ pub struct Outbound {
     identity: Option<Arc<Identity>>,
     options: OutboundOptions,
     peers: BTreeMap<PeerIndex, Peer>,
+    /// Packets that came in IP fragments.
+    fragments: Defragmenter,
     flows: Flows,
+    cost: SignatureCost,
+    load: Load,
     buffers: Buffers,
     unsigned: Vec<Clear>,
     metrics: OutboundMetrics,
@@ -63,7 +77,10 @@ impl Outbound {
             identity,
             options,
             peers: BTreeMap::new(),
+            fragments: Defragmenter::default(),
             flows: Flows::new(),
+            cost: SignatureCost::default(),
+            load: Load::default(),
             buffers: Buffers::default(),
             unsigned: Vec::new(),
             metrics: OutboundMetrics::default(),
@@ -99,6 +116,11 @@ impl Outbound {
         }
     }
 
+    /// Says what signatures have cost the machine so far, with those that others made and it verified.
+    pub const fn set_cost(&mut self, cost: SignatureCost) {
+        self.cost = cost;
+    }
+
     /// Forgets a peer. Packets to it that wait are dropped.
     pub fn remove_peer(&mut self, peer: PeerIndex) {
         self.peers.remove(&peer);
@@ -123,11 +145,20 @@ impl Outbound {
         Some(path.mss(self.options.cover))
     }
 
-    /// Takes a packet, which leaves with a later [`flush`](Self::flush).
+    /// Takes a packet, which leaves with a later [`flush`](Self::flush). An IP fragment waits for the
+    /// others of its packet, which is signed as a whole.
     ///
     /// # Errors
     /// Why it is dropped. It is counted already.
-    pub fn push(&mut self, mut packet: Clear, now: Moment) -> Result<(), Unsent> {
+    pub fn push(&mut self, packet: Clear, now: Moment) -> Result<(), Unsent> {
+        let mut packet = match self.fragments.take(packet, now.instant) {
+            Taken::Whole(packet) => packet,
+            Taken::Waits => return Ok(()),
+            Taken::Bad(count) => {
+                (0..count).for_each(|_| self.metrics.unsent.count(Unsent::BadFragment));
+                return Err(Unsent::BadFragment);
+            }
+        };
         let Some(mss) = self.mss(packet.peer) else {
             return self.refuse(packet, Unsent::NoPath);
         };
@@ -163,8 +194,19 @@ impl Outbound {
         rng: &mut impl CryptoRng,
         out: &mut Vec<Burst>,
     ) -> Option<Instant> {
+        self.load
+            .see(&self.cost, self.metrics.signatures, now.instant);
         self.flows.is_scarce = precursors.is_low();
-        while let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options) {
+        let fragments_due = self.fragments.expire(now.instant);
+        for _ in 0..self.fragments.missing() {
+            self.metrics.unsent.count(Unsent::MissingFragment);
+        }
+        // Whoever waited as long as packets may would be dropped.
+        self.flows.block_wait = self.load.block_wait().min(self.options.queue_time / 2);
+        let online = self.metrics.online;
+        while self.metrics.online - online < ONLINE_MAX
+            && let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options)
+        {
             let packets = self.drop_late(packets, now.instant);
             if packets.is_empty() {
                 continue;
@@ -174,7 +216,8 @@ impl Outbound {
                 Err(_) => self.pass_or_refuse_all(id.peer, packets, Unsent::NoKey),
             }
         }
-        self.flows.next_due()
+        let packets_due = self.flows.next_due();
+        [packets_due, fragments_due].into_iter().flatten().min()
     }
 
     /// Moves the packets that pass as they are to `out`: there are some only with
@@ -214,6 +257,12 @@ impl Outbound {
     /// Returns what was counted.
     pub fn metrics(&self) -> &OutboundMetrics {
         &self.metrics
+    }
+
+    /// Returns the least time between two blocks of a flow that are not full: none while there is time for
+    /// more signatures.
+    pub fn block_wait(&self) -> Duration {
+        self.flows.block_wait
     }
 
     /// Returns how many packets wait, and how many bytes they count.

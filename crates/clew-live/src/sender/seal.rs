@@ -73,8 +73,10 @@ impl Outbound {
             buffers: &mut self.buffers,
             metrics: &mut self.metrics,
             now: now.instant,
+            start: out.len(),
             out,
             open: None,
+            short: Vec::new(),
         };
         let mut pairs = packets.into_iter();
         for datagram in datagrams {
@@ -87,6 +89,7 @@ impl Outbound {
             }
             packer.buffers.recycle(datagram);
         }
+        packer.finish();
         self.pass_or_refuse_all(id.peer, unsigned, Unsent::PoolEmpty);
     }
 

@@ -58,7 +58,8 @@ pub enum SetupError {
     NoRoute(std::net::SocketAddr),
     /// The policy needs nftables.
     #[error(
-        "nft: {0}: needed by inbound = \"enforce\", outbound = \"require\" and carrier = \"trailer\""
+        "nft: {0}: needed by inbound = \"enforce\", outbound = \"require\", others = \"refuse\" and \
+         carrier = \"trailer\""
     )]
     NoFilter(String),
     /// The kernel cannot hand packets to a process.

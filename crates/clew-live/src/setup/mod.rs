@@ -15,8 +15,8 @@ pub use error::SetupError;
 pub use facts::{Facts, Route, account};
 pub use place::{Kept, Lock, Made, Place};
 pub use plan::plan;
-pub use programs::{Programs, counter};
-pub use ruleset::{COUNTER_IN, COUNTER_OUT, QueueRule};
+pub use programs::{Programs, filtered};
+pub use ruleset::QueueRule;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

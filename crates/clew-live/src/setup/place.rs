@@ -89,6 +89,21 @@ impl Place {
         self.folder.join("daemon/control")
     }
 
+    /// Returns the file with what one data plane leaves to the next.
+    pub fn succession(&self) -> PathBuf {
+        self.folder.join("daemon/succession")
+    }
+
+    /// Returns the file that names the program to hand over to.
+    pub fn successor(&self) -> PathBuf {
+        self.folder.join("successor")
+    }
+
+    /// Returns the file that says what became of that: it is empty, or says why not.
+    pub fn handed_over(&self) -> PathBuf {
+        self.folder.join("handed-over")
+    }
+
     /// Returns the file whose presence says that an administrator confirmed the set-up.
     pub fn confirmed(&self) -> PathBuf {
         self.folder.join("confirmed")

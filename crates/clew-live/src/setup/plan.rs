@@ -1,7 +1,9 @@
 //! From a configuration and the facts of a host to the steps that set it up.
 
 use super::{Action, Facts, Plan, QueueRule, Step, ruleset};
-use crate::config::{CarrierMode, Config, Exclude, InboundMode, OutboundMode, Protocol};
+use crate::config::{
+    CarrierMode, Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol,
+};
 use ipnet::IpNet;
 use std::path::Path;
 
@@ -62,7 +64,7 @@ impl Maker<'_> {
         };
         let made = Step {
             action: self.ip(&format!(
-                "tuntap add dev {name} mode tun user {user}{offload}"
+                "tuntap add dev {name} mode tun user {user} multi_queue{offload}"
             )),
             undo: Some(self.ip(&format!("link del dev {name}"))),
         };
@@ -83,7 +85,8 @@ impl Maker<'_> {
     fn filter(&self) -> Option<Step> {
         let nft = self.facts.programs.nft.as_ref()?;
         let is_off = (InboundMode::Off, OutboundMode::Prefer);
-        if (self.config.inbound, self.config.outbound) == is_off {
+        let passes = self.config.others == OthersMode::Pass;
+        if passes && (self.config.inbound, self.config.outbound) == is_off {
             return None;
         }
         let table = ruleset::table(self.config);

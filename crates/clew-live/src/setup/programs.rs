@@ -1,7 +1,9 @@
 //! The system's programs `ip` and `nft`, run without a shell and without the caller's environment.
 
+use super::ruleset::{COUNTER_IN, COUNTER_OTHERS_IN, COUNTER_OTHERS_OUT, COUNTER_OUT};
 use super::{Action, SetupError};
 use crate::netfilter::add_queue_rule;
+use crate::status::Filtered;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -96,15 +98,29 @@ pub(super) fn feed(
     })
 }
 
-/// Reads a counter of a table of nftables. Returns `None` if it is not there, or the caller may not.
-pub fn counter(programs: &Programs, table: &str, name: &str) -> Option<u64> {
-    let nft = programs.nft.as_ref()?;
-    let text = ask(nft, &["-j", "list", "counter", "inet", table, name]).ok()?;
-    let value: serde_json::Value = serde_json::from_str(&text).ok()?;
-    let objects = value["nftables"].as_array()?;
-    objects
-        .iter()
-        .find_map(|object| object["counter"]["packets"].as_u64())
+/// Reads the counters of a table of nftables. Those are `None` that are not there, and all if the caller
+/// may not read them.
+pub fn filtered(programs: &Programs, table: &str) -> Filtered {
+    let arguments = ["-j", "list", "counters", "table", "inet", table];
+    let asked = programs.nft.as_ref().map(|nft| ask(nft, &arguments));
+    match asked {
+        Some(Ok(text)) => counts(&text),
+        _ => Filtered::default(),
+    }
+}
+
+fn counts(text: &str) -> Filtered {
+    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let of = |name: &str| {
+        let mut counters = value["nftables"].as_array()?.iter().map(|o| &o["counter"]);
+        counters.find(|counter| counter["name"] == name)?["packets"].as_u64()
+    };
+    Filtered {
+        unsigned_in: of(COUNTER_IN),
+        unsigned_out: of(COUNTER_OUT),
+        others_in: of(COUNTER_OTHERS_IN),
+        others_out: of(COUNTER_OTHERS_OUT),
+    }
 }
 
 /// Does an action.
@@ -156,6 +172,17 @@ mod tests {
         act(&shell("test \"$(cat)\" = given && test -z \"$HOME\"")).unwrap();
         let failed = act(&shell("echo a >&2; echo b >&2; exit 3")).unwrap_err();
         assert!(failed.to_string().ends_with(": a b"), "{failed}");
+    }
+
+    #[test]
+    fn counters_are_read_by_their_names() {
+        let text = r#"{"nftables": [{"metainfo": {"version": "1"}},
+            {"counter": {"family": "inet", "name": "others_out", "packets": 7, "bytes": 80}},
+            {"counter": {"family": "inet", "name": "unsigned_in", "packets": 3, "bytes": 30}}]}"#;
+        let found = counts(text);
+        assert_eq!((found.others_out, found.unsigned_in), (Some(7), Some(3)));
+        assert_eq!((found.others_in, found.unsigned_out), (None, None));
+        assert_eq!(counts("not JSON"), Filtered::default());
     }
 
     #[test]

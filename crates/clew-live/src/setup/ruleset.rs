@@ -1,6 +1,8 @@
 //! The table of nftables: what must not pass beside the carrier, or is counted.
 
-use crate::config::{CarrierMode, Config, Exclude, InboundMode, OutboundMode, Protocol};
+use crate::config::{
+    CarrierMode, Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol,
+};
 use ipnet::IpNet;
 
 /// Counts packets from peers' prefixes that came beside the carrier.
@@ -8,6 +10,12 @@ pub const COUNTER_IN: &str = "unsigned_in";
 
 /// Counts packets to peers' prefixes that were to leave beside the carrier.
 pub const COUNTER_OUT: &str = "unsigned_out";
+
+/// Counts packets that came from an address of no peer, where such packets are refused.
+pub const COUNTER_OTHERS_IN: &str = "others_in";
+
+/// Counts packets to addresses of no peer that did not leave.
+pub const COUNTER_OTHERS_OUT: &str = "others_out";
 
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
@@ -32,7 +40,7 @@ pub(super) fn table(config: &Config) -> String {
 /// Whether packets are dropped, so that there has to be a filter.
 pub(super) fn is_needed(config: &Config) -> bool {
     let drops = config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require;
-    drops || config.carrier == CarrierMode::Trailer
+    drops || config.others == OthersMode::Refuse || config.carrier == CarrierMode::Trailer
 }
 
 /// Chains of the carrier `trailer`. Packets that come back from the queue go on with later chains, so
@@ -62,6 +70,70 @@ fn trailer_chains(config: &Config, queue: QueueRule, never_in: &str) -> String {
     )
 }
 
+/// Chains for packets of hosts that are not peers.
+struct Others {
+    chains: String,
+    /// Ends the chain of packets that leave, and that of forwarded ones.
+    on_leaving: String,
+    on_forwarding: String,
+}
+
+/// In `refuse` nothing passes that is not signed, but for what the host cannot do without: the link's
+/// own protocols, exclusions, routers' answers about the carrier's datagrams, and the host's own answers
+/// about packets that are too long.
+fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
+    if config.others == OthersMode::Pass {
+        let [chains, on_leaving, on_forwarding] = Default::default();
+        return Others {
+            chains,
+            on_leaving,
+            on_forwarding,
+        };
+    }
+    let (interface, port) = (&config.interface, config.port);
+    let inbound = match config.inbound {
+        InboundMode::Enforce => " drop",
+        InboundMode::Monitor | InboundMode::Off => "",
+    };
+    let own_in = match config.carrier {
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => format!(
+            "  udp dport {port} accept
+  icmp type {{ destination-unreachable, time-exceeded }} @th,136,8 17 @th,224,16 {port} accept
+  icmpv6 type {{ destination-unreachable, packet-too-big, time-exceeded }} \
+@th,112,8 17 @th,384,16 {port} accept
+"
+        ),
+        CarrierMode::Trailer => String::new(),
+    };
+    let answers = config.exclude.iter().flat_map(|rule| excluded(rule, true));
+    let answers: String = answers.map(|rule| format!("  {rule}\n")).collect();
+    let chains = format!(
+        " counter {COUNTER_OTHERS_IN} {{ }}
+ counter {COUNTER_OTHERS_OUT} {{ }}
+ chain others_out {{
+{never_out}  icmp type destination-unreachable icmp code frag-needed accept
+  icmpv6 type packet-too-big accept
+  counter name {COUNTER_OTHERS_OUT} drop
+ }}
+ chain others_forwarded {{
+{answers}  goto others_out
+ }}
+ chain local {{
+  type filter hook input priority 0; policy accept;
+  iifname {{ \"lo\", \"{interface}\" }} accept
+  ip saddr @peers4 accept
+  ip6 saddr @peers6 accept
+{own_in}{never_in}  counter name {COUNTER_OTHERS_IN}{inbound}
+ }}
+"
+    );
+    Others {
+        chains,
+        on_leaving: "  goto others_out\n".into(),
+        on_forwarding: format!("  iifname \"{interface}\" accept\n  goto others_forwarded\n"),
+    }
+}
+
 /// The text that makes the table.
 pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     let verdict = |drops: bool| if drops { " drop" } else { "" };
@@ -82,6 +154,11 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
             trailer_chains(config, queue, &never_in),
         ),
     };
+    let Others {
+        chains: others,
+        on_leaving,
+        on_forwarding,
+    } = others(config, &never_in, &never_out);
     format!(
         "table inet {table} {{
  counter {COUNTER_IN} {{ }}
@@ -94,7 +171,7 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
  chain check_out {{
 {never_out}  counter name {COUNTER_OUT}{outbound}
  }}
-{chains} chain incoming {{
+{chains}{others} chain incoming {{
   type filter hook prerouting priority -290; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
   ip saddr @peers4 goto check_in
@@ -106,13 +183,13 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
   {own_out} accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
- }}
+{on_leaving} }}
  chain forwarded {{
   type filter hook forward priority 0; policy accept;
   oifname \"{interface}\" accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
- }}
+{on_forwarding} }}
 }}
 ",
         table = table(config),

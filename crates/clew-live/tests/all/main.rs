@@ -6,7 +6,9 @@
 )]
 
 mod attacks;
+mod busy;
 mod common;
+mod fragments;
 mod privacy;
 mod sending;
 mod traffic;

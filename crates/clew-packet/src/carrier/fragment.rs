@@ -25,6 +25,9 @@ const DOMAIN: &[u8; 16] = b"clew-fragment-v1";
 /// id, index, count.
 const HEAD_BYTES: usize = 16 + 1 + 1;
 
+/// The last of two parts has no fewer bytes, unless both have less.
+const LAST_MIN: usize = 16;
+
 /// A part of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment<'a> {
@@ -85,8 +88,10 @@ pub fn split(
 ) -> Result<usize, TooManyFragments> {
     let overhead = SHIM_BYTES + cookie.map_or(0, |cookie| cookie.len()) + HEAD_BYTES;
     let part = payload_max.checked_sub(overhead).filter(|part| *part > 0);
-    // Two fragments at least: one may be shorter than the path allows.
-    let part = part.map(|part| part.min(datagram.len().div_ceil(2)));
+    // Two fragments at least, the first as long as it may be: a sender can afford a short one twice.
+    let half = datagram.len().div_ceil(2);
+    let most = half.max(datagram.len().saturating_sub(LAST_MIN));
+    let part = part.map(|part| part.min(most));
     let part = part.filter(|part| *part > 0).ok_or(TooManyFragments)?;
     let count = u8::try_from(datagram.len().div_ceil(part)).ok();
     let count = count.filter(|count| (2..=FRAGMENTS_MAX).contains(count));

@@ -53,6 +53,8 @@ struct Entry<T> {
     bytes: usize,
     /// The one that made it whole.
     last: Option<T>,
+    /// The last part came twice.
+    has_second: bool,
 }
 
 /// What became of a fragment.
@@ -67,10 +69,12 @@ pub enum Taken<T> {
         /// The fragments that waited for it, in the order of arrival.
         tokens: Vec<T>,
     },
-    /// The same fragment came before: live it is a `duplicate`.
+    /// The same fragment came before: live it is a `duplicate`, but for `is_second`.
     Again {
         /// The one that made the datagram whole. `None` if it is not: then this one waits, too.
         of: Option<T>,
+        /// It is the first copy of a last part, which a sender may send twice: no `duplicate`.
+        is_second: bool,
     },
     /// It is `bad-fragment`.
     Bad {
@@ -151,6 +155,7 @@ impl<T: Copy> Reassembler<T> {
             tokens: Vec::new(),
             bytes: 0,
             last: None,
+            has_second: false,
         };
         self.entries.insert(key, entry);
         self.order.insert(self.next, key);
@@ -190,7 +195,7 @@ impl<T: Copy> Entry<T> {
         } = *fragment;
         if let Some(known) = self.parts.get(&index) {
             return match known == part {
-                true => self.again(token),
+                true => self.again(index + 1 == count, token),
                 false => bad,
             };
         }
@@ -218,12 +223,17 @@ impl<T: Copy> Entry<T> {
         Taken::Whole { datagram, tokens }
     }
 
-    fn again(&mut self, token: T) -> Taken<T> {
+    fn again(&mut self, is_last: bool, token: T) -> Taken<T> {
         if self.last.is_none() {
             self.tokens.push(token);
             self.bytes += FRAGMENT_OVERHEAD;
         }
-        Taken::Again { of: self.last }
+        let is_second = is_last && !self.has_second;
+        self.has_second |= is_last;
+        Taken::Again {
+            of: self.last,
+            is_second,
+        }
     }
 
     /// Tells whether a part has the length that the others ask for.

@@ -1,5 +1,6 @@
 //! What only live receivers do.
 
+use super::replay::{BadMemory, Memory, REMEMBERED_BYTES_MAX};
 use super::{KeySource, Received, Receiver};
 use crate::receiver::pending::{Checked, Pending};
 use crate::receiver::waiting::Ticket;
@@ -25,6 +26,23 @@ impl<K: KeySource> Receiver<K> {
         let bin = pending.bin.as_deref().copied();
         bin.into_iter()
             .flat_map(|bin| self.waiting.of_bin(&bin).collect::<Vec<_>>())
+    }
+
+    /// Returns what was accepted, for a process that takes over from this one.
+    pub fn replay_memory(&self) -> Vec<u8> {
+        self.memory.to_bytes()
+    }
+
+    /// Takes over what another receiver accepted, which accepts nothing any more. From now on this one
+    /// accepts what that one would have.
+    ///
+    /// # Errors
+    /// The bytes are not what [`replay_memory`](Self::replay_memory) returned. Nothing changes.
+    pub fn restore_replay_memory(&mut self, bytes: &[u8]) -> Result<(), BadMemory> {
+        let memory = Memory::from_bytes(bytes, REMEMBERED_BYTES_MAX)?;
+        self.acceptance.not_before = memory.start();
+        self.memory = memory;
+        Ok(())
     }
 
     /// Takes note that the clock went back to `now`. If that is before the start, one of both times is

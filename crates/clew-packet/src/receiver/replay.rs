@@ -1,5 +1,9 @@
 //! Which signatures were accepted before: step 8 of specification section 6.
 
+mod stored;
+
+pub use stored::BadMemory;
+
 use alloc::{boxed::Box, collections::BTreeMap};
 
 use sha2::{Digest, Sha256};

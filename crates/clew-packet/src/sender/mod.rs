@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use clew_group::{Precursor, Scheme};
-use clew_tree::{Digest, DigestSize, Tree};
+use clew_tree::{DigestSize, Tree};
 
 use crate::{
     carrier::{
@@ -22,7 +22,7 @@ use crate::{
     wire::block::{Block, Mode},
     wire::bytes::u16_at,
     wire::carriage::{Carriage, Coding},
-    wire::fields::{leaf, write_block_message, write_message},
+    wire::fields::{leaves, write_block_message, write_message},
     wire::mark::MARK_BYTES_MAX,
     wire::saved::Saved,
     wire::signable,
@@ -192,7 +192,7 @@ impl Sender {
             Carrier::UdpTransport => check_transported(&datagram)?,
         };
         let packet = Candidate { datagram, saved };
-        self.check_size(&packet, mode, most)?;
+        self.check_size(&packet, self.tail_max(mode, most))?;
         Ok(packet)
     }
 
@@ -252,18 +252,8 @@ impl Sender {
         let trailers = packets.iter().map(|p| self.trailer(p, Block::Each, time));
         let trailers: Vec<Trailer<'_>> = trailers.collect();
         let mut scratch = Vec::new();
-        let leaves: Vec<Digest> = (0..)
-            .zip(packets.iter().zip(&trailers))
-            .map(|(i, (packet, trailer))| {
-                leaf(
-                    &mut scratch,
-                    &block,
-                    i,
-                    &packet.datagram.original(),
-                    trailer,
-                )
-            })
-            .collect();
+        let originals = packets.iter().map(|packet| packet.datagram.original());
+        let leaves = leaves(&mut scratch, &block, originals.zip(&trailers));
         let tree = Tree::new(block, &leaves).expect("there is a leaf for each packet");
         let path = |index: u16| tree.path(index).expect("the block has this packet");
         let first = path(0);
@@ -313,7 +303,8 @@ impl Sender {
         if buffers != packets.len() {
             return Err(UnsignableBlock::Buffers);
         }
-        let has_room = |packet| self.check_size(packet, Mode::Tree, block.count()).is_ok();
+        let tail = self.tail_max(Mode::Tree, block.count());
+        let has_room = |packet| self.check_size(packet, tail).is_ok();
         match packets.iter().all(has_room) {
             true => Ok(block),
             false => Err(UnsignableBlock::NoRoom),
@@ -354,22 +345,27 @@ impl Sender {
         }
     }
 
-    /// Checks that there is room for the longest trailer in a window or block of up to `most` packets,
-    /// and for a mark besides; or for the longest datagram.
-    fn check_size(&self, packet: &Candidate<'_>, mode: Mode, most: u16) -> Result<(), SignOutcome> {
-        let Candidate { datagram, saved } = packet;
+    /// Returns the length of the longest block section and body in a window or block of up to `most`
+    /// packets.
+    fn tail_max(&self, mode: Mode, most: u16) -> usize {
         let body = match (mode, self.coding(most)) {
             (Mode::Tree, Some(coding)) => coding.body_max(),
             _ => self.signature_bytes(),
         };
-        let section = Block::length_max(mode, self.policy.digest, most);
+        Block::length_max(mode, self.policy.digest, most) + body
+    }
+
+    /// Checks that there is room for a trailer with block section and body of that length, and for a
+    /// mark besides; or for such a datagram.
+    fn check_size(&self, packet: &Candidate<'_>, tail: usize) -> Result<(), SignOutcome> {
+        let Candidate { datagram, saved } = packet;
         if self.carrier != Carrier::Trailer {
             let content = Content::of(self.carrier, datagram).length();
-            let length = SHIM_BYTES + CARRIER_HEAD_BYTES + content + section + body;
+            let length = SHIM_BYTES + CARRIER_HEAD_BYTES + content + tail;
             let fits = length <= DATAGRAM_MAX;
             return fits.then_some(()).ok_or(Reason::TooBig.into());
         }
-        let length = body + section + saved.length() + HEAD_BYTES + FOOT_BYTES;
+        let length = tail + saved.length() + HEAD_BYTES + FOOT_BYTES;
         let mtu = self.policy.mtu.unwrap_or(usize::MAX);
         let size = datagram.place.end - datagram.place.start;
         if size > mtu {

@@ -159,19 +159,29 @@ impl Coding {
     /// lost then, else with the shorter ones if a tenth may. If none does, it is the least one that
     /// makes the shortest trailer of which half may be lost.
     pub fn of(count: u16, digest: DigestSize, signature: usize) -> Option<Self> {
-        let codings = |size, most: u16| {
-            let needed = least_needed(count)..=most;
-            let code = move |needed| code(count, needed, signature);
-            needed.filter_map(code).map(move |code| Self { code, size })
-        };
         let section = Block::length_max(Mode::Tree, digest, count);
         let fixed = HEAD_BYTES + FOOT_BYTES + section;
+        let codings = |size, least: u16, most: u16| {
+            let code = move |needed| code(count, needed, signature);
+            (least..=most)
+                .filter_map(code)
+                .map(move |code| Self { code, size })
+        };
         let fits = |coding: &Self| fixed + coding.body_max() <= CODED_BUDGET;
+        // With fewer packets a share alone is longer than the room: they need not be tried.
+        let first = |size: TagSize, most| {
+            let tag = size.bytes() * depth_max(count);
+            let room = CODED_BUDGET.saturating_sub(fixed + NEEDED_BYTES + tag);
+            let needed = u16::try_from(signature.checked_div(room)?).ok()?;
+            codings(size, needed.max(least_needed(count)), most).find(fits)
+        };
         let (half, most) = (count / 2, count - count.div_ceil(10));
-        codings(TagSize::T8, half)
-            .find(fits)
-            .or_else(|| codings(TagSize::T4, most).find(fits))
-            .or_else(|| codings(TagSize::T4, half).min_by_key(Self::body_max))
+        first(TagSize::T8, half)
+            .or_else(|| first(TagSize::T4, most))
+            .or_else(|| {
+                let all = codings(TagSize::T4, least_needed(count), half);
+                all.min_by_key(Self::body_max)
+            })
     }
 
     /// Returns the carriage of the block's packets.

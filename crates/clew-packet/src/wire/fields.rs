@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
+use clew_tree::Content;
+
 use crate::{
     net::ip::{Extensions, Version, ipv4, option, protocol},
     net::original::Original,
@@ -87,6 +89,35 @@ pub(crate) fn leaf(
     let leaf = block.leaf(index, &[&scratch[at..]]);
     scratch.truncate(at);
     leaf
+}
+
+/// The leaves of the packets of a block, in their order: as [`leaf`] of each, but hashed together.
+/// `scratch` is empty afterwards.
+pub(crate) fn leaves<'a>(
+    scratch: &mut Vec<u8>,
+    block: &clew_tree::Block,
+    packets: impl Iterator<Item = (Original<'a>, &'a Trailer<'a>)>,
+) -> Vec<clew_tree::Digest> {
+    scratch.clear();
+    let mut ends = Vec::with_capacity(block.count().into());
+    for (original, trailer) in packets {
+        scratch.push(trailer.signed_flags());
+        write_values(scratch, &original, trailer);
+        ends.push(scratch.len());
+    }
+    let starts = [0].into_iter().chain(ends.iter().copied());
+    let contents = (0..).zip(starts.zip(&ends)).map(|(index, (start, end))| {
+        let packet = &scratch[start..*end];
+        let salt: &[u8] = &[];
+        Content {
+            index,
+            salt,
+            packet,
+        }
+    });
+    let leaves = block.leaves(&contents.collect::<Vec<_>>());
+    scratch.clear();
+    leaves
 }
 
 fn write_head(out: &mut Vec<u8>, trailer: &Trailer<'_>) {

@@ -34,6 +34,9 @@ pub struct Up {
     /// Run the data plane on what --setup-only made, as the unprivileged user who runs the command
     #[arg(long, conflicts_with = "check")]
     pub run_only: bool,
+    /// Hand the running daemon over to this program, without losing packets. For upgrades
+    #[arg(long, conflicts_with_all = ["check", "confirm", "setup_only", "run_only"])]
+    pub replace: bool,
     /// What a process that clew up started is to do.
     #[arg(long, hide = true, value_enum)]
     pub stage: Option<Stage>,

@@ -119,7 +119,7 @@ pub struct Observe {
     /// Exit after this number of packets
     #[arg(long, value_name = "N", requires = "interface")]
     pub count: Option<u64>,
-    /// Write one line per flow in this time, instead of one per packet. Requires --json
+    /// Write one line per flow in this time, instead of one per packet. Not for --format table
     #[arg(long, value_name = "D", value_parser = duration, requires = "interface")]
     pub flows: Option<Duration>,
     /// Append the report to this file, opened again on SIGHUP [default: standard output]

@@ -36,7 +36,7 @@ impl Evidence {
     /// Packet `number` of a capture, in full form if it has another, once its signature was verified.
     /// When it was seen is not judged: what counts is the time that it was signed with.
     pub fn verified(path: &Path, number: u64, group: &GroupFile) -> Result<Self, Failure> {
-        let record = in_full(packet::find(path, number)?, path, number, group)?;
+        let record = in_full(packet::find(path, number)?.record, path, number, group)?;
         Self::of_verified(&record, number, group)
     }
 

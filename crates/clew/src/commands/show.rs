@@ -1,5 +1,6 @@
 //! `clew show`
 
+use super::fragments::Whole;
 use super::packet;
 use crate::cli::Show;
 use crate::clock;
@@ -10,13 +11,19 @@ use clew_packet::{Block, Carrier, SignedPacket, Summary, flow, read};
 use clew_wire::Hex;
 
 pub fn run(arguments: &Show) -> Result<Status, Failure> {
-    let record = packet::find(&arguments.input, arguments.packet)?;
+    let Whole { record, numbers } = packet::find(&arguments.input, arguments.packet)?;
     let number = arguments.packet;
     let (frame, time) = record
         .as_frame()
         .ok_or_else(|| Failure::new("not a packet"))?;
     let captured = time.map_or("without a time".to_owned(), |t| clock::to_the_second(t.0));
     say!("packet {number}, {} bytes, {captured}", frame.bytes.len());
+    if let [parts @ .., last] = numbers.as_slice()
+        && !parts.is_empty()
+    {
+        let parts: Vec<String> = parts.iter().map(u64::to_string).collect();
+        say!("put together from packets {} and {last}", parts.join(", "));
+    }
     if let Ok(flow) = flow(&frame) {
         say!("{}", report::endpoints(&flow));
     }

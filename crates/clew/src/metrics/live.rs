@@ -79,7 +79,7 @@ const COUNTERS: [Number; 15] = [
     }),
 ];
 
-const GAUGES: [Number; 5] = [
+const GAUGES: [Number; 7] = [
     ("ready_precursors", "Precursors ready", |s| {
         s.pool.ready as u64
     }),
@@ -90,6 +90,16 @@ const GAUGES: [Number; 5] = [
         s.inbound.waiting_signatures
     }),
     ("gate", "Who needs a cookie: 0 nobody, 1 soon, 2 all", gate),
+    (
+        "clock_kept",
+        "Whether something keeps the clock right",
+        |s| u64::from(s.clock.is_synchronised == Some(true)),
+    ),
+    (
+        "clock_error_microseconds",
+        "Largest error of the clock",
+        |s| s.clock.error_us.unwrap_or(0),
+    ),
     ("signs", "Whether this machine signs", |s| {
         u64::from(s.signer.epoch.is_some())
     }),
@@ -118,6 +128,9 @@ const FAMILIES: [Family; 4] = [
         |s| &s.dropped,
     ),
 ];
+
+/// What the host's filter counted.
+const FILTERED: (&str, &str) = ("unsigned", "Packets beside the carrier, by reason");
 
 type Spread = (&'static str, &'static str, fn(&Status) -> &Distribution);
 
@@ -165,8 +178,12 @@ impl Collector for Snapshot {
             ConstGauge::new(i64::try_from(of(&self.0)).unwrap_or(i64::MAX)).encode(into)?;
         }
         for (name, help, of) in FAMILIES {
-            by_reason(&mut encoder, name, help, of(&self.0))?;
+            let counts = of(&self.0).iter();
+            let counts = counts.map(|(reason, count)| (reason.as_str(), *count));
+            by_reason(&mut encoder, name, help, counts)?;
         }
+        let (name, help) = FILTERED;
+        by_reason(&mut encoder, name, help, self.0.filtered.named())?;
         for (name, help, of) in SPREADS {
             histogram(&mut encoder, name, help, of(&self.0))?;
         }
@@ -174,16 +191,16 @@ impl Collector for Snapshot {
     }
 }
 
-fn by_reason(
+fn by_reason<'a>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    counts: &BTreeMap<String, u64>,
+    counts: impl Iterator<Item = (&'a str, u64)>,
 ) -> Result<(), fmt::Error> {
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
     for (reason, count) in counts {
-        let labels = [("reason", reason.as_str())];
-        ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+        let labels = [("reason", reason)];
+        ConstCounter::new(count).encode(family.encode_family(&labels)?)?;
     }
     Ok(())
 }
@@ -221,6 +238,7 @@ mod tests {
         status.outbound.packets = 7;
         status.inbound.gate = "shut".into();
         status.inbound.verdicts.insert("bad-signature".into(), 3);
+        status.filtered.others_out = Some(11);
         status.inbound.waits = Distribution {
             buckets: vec![(2, 5), (1024, 1)],
             sum: 900,
@@ -230,6 +248,7 @@ mod tests {
         for line in [
             "clew_live_sent_packets_total 7",
             "clew_live_gate 2",
+            "clew_live_unsigned_total{reason=\"others-out\"} 11",
             "clew_live_verdicts_total{reason=\"bad-signature\"} 3",
             "clew_live_verify_wait_microseconds_count 6",
         ] {

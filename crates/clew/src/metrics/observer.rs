@@ -29,8 +29,10 @@ pub struct ObserverMetrics {
     pub dropped: Counter,
     /// Packets that were skipped because the backlog was full.
     pub skipped: Counter,
-    /// Packets that were joined or not yet cut: never on the wire as they are.
+    /// Packets that were joined or not yet cut, of a kind that cannot be split here.
     pub joined: Counter,
+    /// Packets that were joined or not yet cut, and were split.
+    pub split: Counter,
     /// Packets that the kernel described wrongly.
     pub malformed: Counter,
     /// Packets of flows that are not in the sample.
@@ -42,11 +44,11 @@ pub struct ObserverMetrics {
     /// Packets whose verdict waits for others of their block.
     pub held: Gauge,
     /// Lines that could not be written.
-    pub lost_lines: Gauge,
+    pub lost_lines: Counter,
     /// Packets that are in no file of the ring.
-    pub unwritten: Gauge,
+    pub unwritten: Counter,
     /// Signatures that were forgotten while they were fresh.
-    pub forgotten: Gauge,
+    pub forgotten: Counter,
     /// Whether the interface is up.
     pub up: Gauge,
     /// Group files that were taken when they changed.
@@ -77,29 +79,51 @@ impl ObserverMetrics {
         registry.register("group_files", help, files.clone());
         let file = |cause| files.get_or_create(&Cause { cause }).clone();
         let [group_files, refused_group_files] = ["taken", "refused"].map(file);
-        let mut gauge = |name, help| {
+        let [split, lost_lines, unwritten, forgotten] = [
+            ("split", "Joined packets that were split as on the wire"),
+            ("lost_lines", "Lines that could not be written"),
+            ("unwritten", "Packets that are in no evidence file"),
+            ("forgotten", "Signatures forgotten while fresh"),
+        ]
+        .map(|(name, help)| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        });
+        let [backlog, held, up] = [
+            ("backlog", "Packets waiting to be verified"),
+            ("held", "Packets waiting for others of their block"),
+            ("interface_up", "Whether the interface is up"),
+        ]
+        .map(|(name, help)| {
             let gauge = Gauge::default();
             registry.register(name, help, gauge.clone());
             gauge
-        };
+        });
         Self {
             judged,
             dropped,
             skipped,
             joined,
+            split,
             malformed,
             unsampled,
             filtered,
-            backlog: gauge("backlog", "Packets waiting to be verified"),
-            held: gauge("held", "Packets waiting for others of their block"),
-            lost_lines: gauge("lost_lines", "Lines that could not be written"),
-            unwritten: gauge("unwritten", "Packets that are in no evidence file"),
-            forgotten: gauge("forgotten", "Signatures forgotten while fresh"),
-            up: gauge("interface_up", "Whether the interface is up"),
+            backlog,
+            held,
+            lost_lines,
+            unwritten,
+            forgotten,
+            up,
             group_files,
             refused_group_files,
             registry,
         }
+    }
+
+    /// Counts up to a total that is counted elsewhere.
+    pub fn reach(counter: &Counter, total: u64) {
+        counter.inc_by(total.saturating_sub(counter.get()));
     }
 
     /// Counts a packet that was judged.
@@ -114,5 +138,63 @@ impl ObserverMetrics {
     /// Everything in the text format of OpenMetrics.
     pub fn text(&self) -> String {
         super::text(&self.registry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// What a scraper expects: the rules of OpenMetrics that a mistake here could break.
+    #[test]
+    fn the_text_is_open_metrics() {
+        let metrics = ObserverMetrics::new();
+        metrics.judge(Reason::Ok);
+        metrics.judge(Reason::BadSignature);
+        ObserverMetrics::reach(&metrics.lost_lines, 3);
+        ObserverMetrics::reach(&metrics.lost_lines, 2);
+        let text = metrics.text();
+        let body = text.strip_suffix("# EOF\n").unwrap();
+        let mut kinds = BTreeMap::new();
+        let mut helped = Vec::new();
+        let mut series = Vec::new();
+        for line in body.lines() {
+            let words: Vec<&str> = line.splitn(4, ' ').collect();
+            match words[..] {
+                ["#", "HELP", name, help] => {
+                    assert!(help.ends_with('.') && help.len() > 10, "{line}");
+                    helped.push(name);
+                }
+                ["#", "TYPE", name, kind] => {
+                    assert_eq!(kinds.insert(name, kind), None, "{line}");
+                }
+                [sample, value] => {
+                    let name = sample.split('{').next().unwrap();
+                    let family = name.strip_suffix("_total").unwrap_or(name);
+                    let is_counter = kinds[family] == "counter";
+                    assert_eq!(is_counter, name.ends_with("_total"), "{line}");
+                    assert!(name.starts_with("clew_observer_"), "{line}");
+                    assert!(value.parse::<u64>().is_ok(), "{line}");
+                    assert!(!series.contains(&sample), "{line}");
+                    series.push(sample);
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        assert!(
+            helped
+                .iter()
+                .eq(helped.iter().filter(|name| kinds.contains_key(*name)))
+        );
+        assert_eq!(helped.len(), kinds.len());
+        for line in [
+            "clew_observer_packets_total{verdict=\"invalid\",reason=\"bad-signature\"} 1\n",
+            "clew_observer_unjudged_total{cause=\"kernel\"} 0\n",
+            "clew_observer_lost_lines_total 3\n",
+            "clew_observer_interface_up 0\n",
+        ] {
+            assert!(body.contains(line), "{line}{body}");
+        }
     }
 }

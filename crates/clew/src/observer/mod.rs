@@ -7,8 +7,10 @@
 mod backlog;
 mod groups;
 mod lines;
+mod outputs;
 mod patience;
 mod reader;
+mod recover;
 mod ring;
 mod sample;
 mod steps;
@@ -19,26 +21,24 @@ pub use sample::parse_sample;
 use crate::cli::{Observe, Verify};
 use crate::failure::{Failure, Status};
 use crate::metrics::{Endpoint, Heartbeat, ObserverMetrics};
-use crate::records::{Ending, Finding, Format, Missed, Records, WRITER, json, records};
+use crate::records::{Ending, Format, Missed};
 use crate::tap::{self, Tap, give_up_privileges};
 use crate::{clock, is_interrupted, progress, random};
 use backlog::{Backlog, Taken};
-use clew_capture::{Note, Record};
+use clew_capture::Record;
 use clew_engine::captures::VerifyReport;
-use clew_engine::{AsFrame, Judged, Keyring, Rules, Verifier};
-use clew_packet::Conclusion;
+use clew_engine::{Judged, Keyring, Rules, Verifier};
 use groups::{Change, Groups};
 use indicatif::ProgressBar;
-use lines::{Lines, Wrote};
+use outputs::Outputs;
 use patience::Patience;
 use rand_core::Rng;
 use reader::Reader;
-use ring::{Kept, Ring};
+use ring::Ring;
 use sample::Chooser;
+use sd_notify::NotifyState;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -57,9 +57,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How long packets that wait are still judged when the command ends.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-
-/// Lines are written when they take so many bytes, or when no packet is left to judge.
-const TEXT_BYTES: usize = 64 << 10;
 
 /// Observes an interface until the end that was asked for.
 ///
@@ -89,6 +86,8 @@ pub fn run(arguments: &Verify, interface: &str, rules: Rules) -> Result<Status, 
     };
     let reading = thread::spawn(move || reader.run());
     info!("observing {interface}");
+    // Without a service manager nobody is told.
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
     let end = observer.observe(&backlog);
     stop.store(true, Ordering::Relaxed);
     // It ends within a wait; if it panicked, it has said so.
@@ -131,8 +130,10 @@ impl<'a> Observer<'a> {
         metrics: Arc<ObserverMetrics>,
     ) -> Result<Self, Failure> {
         let observe = &arguments.observe;
-        if observe.flows.is_some() && arguments.format() != Format::Json {
-            return Err(Failure::new("--flows requires --json"));
+        if observe.flows.is_some() && arguments.format() == Format::Table {
+            return Err(Failure::new(
+                "--flows requires --json, --format tsv or --format eve",
+            ));
         }
         let (groups, keyring) = Groups::read(&arguments.group).map_err(without_privileges)?;
         let outputs = Outputs::open(arguments, &metrics).map_err(without_privileges)?;
@@ -236,6 +237,7 @@ impl<'a> Observer<'a> {
             return;
         }
         self.looked = Instant::now();
+        let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         if let Some(seconds) = self.clocks.look(self.looked, clock::now_ns()) {
             warn!(
                 "the clock of this machine stepped by {seconds} s, or it slept: freshness is judged by it"
@@ -243,7 +245,7 @@ impl<'a> Observer<'a> {
         }
         self.verifier.forget_stale(clock::now());
         let forgotten = self.verifier.totals().forgotten;
-        self.metrics.forgotten.set(forgotten as i64);
+        ObserverMetrics::reach(&self.metrics.forgotten, forgotten);
         self.outputs.tick(self.arguments.observe.flows);
         for change in self.groups.refresh(self.verifier.keys_mut()) {
             match change {
@@ -315,132 +317,5 @@ fn without_privileges(failure: Failure) -> Failure {
              access, or move the file",
         ),
         false => failure,
-    }
-}
-
-/// Lines and evidence.
-struct Outputs<'a> {
-    records: Box<dyn Records + 'a>,
-    text: Vec<u8>,
-    lines: Lines,
-    ring: Option<Ring>,
-    metrics: Arc<ObserverMetrics>,
-    /// The reader of the lines went away.
-    is_closed: bool,
-    /// When flows were told last.
-    flows_told: Instant,
-}
-
-impl<'a> Outputs<'a> {
-    fn open(arguments: &'a Verify, metrics: &Arc<ObserverMetrics>) -> Result<Self, Failure> {
-        let observe = &arguments.observe;
-        let path = observe.report.as_deref();
-        let named = path.unwrap_or(Path::new("standard output"));
-        let lines = Lines::open(path).map_err(|error| Failure::io(named, &error))?;
-        let ring = observe.write.as_ref().map(|prefix| {
-            Ring::open(ring::Rules {
-                prefix: prefix.clone(),
-                files: observe.ring_files as usize,
-                bytes: observe.ring_size,
-                time: observe.ring_time,
-                interface: observe.interface.clone().unwrap_or_default(),
-                writer: WRITER,
-            })
-        });
-        Ok(Self {
-            records: records(arguments),
-            text: Vec::new(),
-            lines,
-            ring: ring.transpose()?,
-            metrics: Arc::clone(metrics),
-            is_closed: false,
-            flows_told: Instant::now(),
-        })
-    }
-
-    fn packet(&mut self, record: Record, conclusion: &Conclusion, keyring: &Keyring) {
-        let (Some(info), Some((frame, _))) = (record.packet(), record.as_frame()) else {
-            return;
-        };
-        let finding = Finding::new(&info, &frame, conclusion, keyring);
-        // Writing to memory does not fail.
-        let _ = self.records.packet(&finding, &mut self.text);
-        if let Some(ring) = &mut self.ring {
-            let (comment, json) = (finding.comment(), json::packet(&finding).to_string());
-            let note = Note {
-                comment: &comment,
-                json: &json,
-            };
-            match ring.write(record, note, Instant::now()) {
-                Kept::Yes | Kept::No => {}
-                Kept::Failed(failure) => warn!(
-                    "{}; no evidence is kept until that works again",
-                    failure.message
-                ),
-                Kept::Again => info!(
-                    "evidence is kept again, without {} packets",
-                    ring.unwritten()
-                ),
-            }
-        }
-        if self.text.len() >= TEXT_BYTES {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        let text = std::mem::take(&mut self.text);
-        match self.lines.write(&text) {
-            Err(_) => self.is_closed = true,
-            Ok(Wrote::Failed(error)) => {
-                warn!("cannot write the report: {error}; verification goes on");
-            }
-            Ok(Wrote::Again) => {
-                info!("the report goes on, without {} lines", self.lines.lost());
-            }
-            Ok(Wrote::All | Wrote::Failing) => {}
-        }
-        self.metrics.lost_lines.set(self.lines.lost() as i64);
-        self.text = text;
-        self.text.clear();
-    }
-
-    /// Goes on in a new file.
-    fn reopen(&mut self) {
-        let _ = self.records.leave(&mut self.text);
-        self.flush();
-        if let Err(error) = self.lines.reopen() {
-            warn!("cannot open the report again: {error}; its lines are lost until that works");
-        }
-    }
-
-    fn tick(&mut self, flows: Option<Duration>) {
-        if flows.is_some_and(|time| self.flows_told.elapsed() >= time) {
-            self.flows_told = Instant::now();
-            // Writing to memory does not fail.
-            let _ = self.records.tick(&mut self.text);
-            self.flush();
-        }
-        if let Some(ring) = &mut self.ring {
-            if let Err(failure) = ring.tick(Instant::now()) {
-                warn!("{}: evidence is lost", failure.message);
-            }
-            self.metrics.unwritten.set(ring.unwritten() as i64);
-        }
-    }
-
-    fn end_ring(&mut self) {
-        if let Some(Err(failure)) = self.ring.as_mut().map(Ring::finish) {
-            warn!("{}: evidence is lost", failure.message);
-        }
-    }
-
-    fn end(&mut self, ending: &Ending<'_>) {
-        if self.is_closed {
-            return;
-        }
-        self.flush();
-        let _: io::Result<()> = self.records.end(ending, &mut self.text);
-        self.flush();
     }
 }

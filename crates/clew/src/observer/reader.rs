@@ -87,18 +87,20 @@ impl Reader {
 
     fn receive(&mut self) -> std::io::Result<()> {
         let (mut records, mut joined) = (Vec::new(), 0);
+        let split_before = self.tap.split();
         let (metrics, chooser, packets) = (&self.metrics, &self.chooser, &mut self.packets);
         let received = self.tap.receive(WAIT, |seen| match seen {
             Ok(seen) => records.extend(choose(&seen, chooser, metrics, packets)),
             Err(NotOnWire::Joined) => joined += 1,
             Err(NotOnWire::Malformed) => drop(metrics.malformed.inc()),
         });
+        metrics.split.inc_by(self.tap.split() - split_before);
         if metrics.joined.inc_by(joined) == 0 && joined > 0 {
             let interface = &self.interface;
             warn!(
-                "{interface}: the kernel joins packets (GRO, TSO): these were never on the wire and \
-                 are not judged. To see each packet: ethtool -K {interface} gro off lro off tso off \
-                 gso off"
+                "{interface}: the kernel joined packets (GRO, TSO) in a way that cannot be split: \
+                 these are not judged. To see each packet: ethtool -K {interface} gro off lro off \
+                 tso off gso off"
             );
         }
         let skipped = match records.is_empty() {

@@ -1,5 +1,6 @@
 //! A ring of evidence files: the newest N captures, each one whole.
 
+use super::recover;
 use crate::failure::Failure;
 use clew_capture::{Annotated, Note, Record, Sink, begin_live};
 use clew_keys::files::{IfExists, MODE_SECRET, Pending, directory};
@@ -13,6 +14,10 @@ const DIGITS: usize = 10;
 
 /// What follows the number.
 const END: &str = ".pcapng";
+
+/// What the interface of each file is described as.
+const DESCRIPTION: &str = "packets as on the wire: VLAN tags and checksums that the card handles are filled \
+    in, and packets that the kernel joined (GRO, GSO, TSO) are split again";
 
 /// How long nothing is tried after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -71,7 +76,8 @@ pub enum Kept {
 }
 
 impl Ring {
-    /// Goes on with the ring of that prefix. The first file is created and removed again, so that a
+    /// Goes on with the ring of that prefix. A file that a killed run was writing is kept, as far as
+    /// it is whole. The first file is created and removed again, so that a
     /// folder that cannot be written to is said at once.
     ///
     /// # Errors
@@ -79,13 +85,16 @@ impl Ring {
     pub fn open(rules: Rules) -> Result<Self, Failure> {
         let numbers = numbers(&rules.prefix);
         let numbers = numbers.map_err(|error| Failure::io(&rules.prefix, &error))?;
-        let ring = Self {
+        let mut ring = Self {
             next: numbers.last().map_or(1, |last| last + 1),
             rules,
             current: None,
             failed: None,
             unwritten: 0,
         };
+        let first = ring.path(ring.next);
+        let adopted = recover::adopt(&first).map_err(|error| Failure::io(&first, &error))?;
+        ring.next += u64::from(adopted);
         let path = ring.path(ring.next);
         let tried = Pending::create(&path, MODE_SECRET, IfExists::Refuse);
         tried.map_err(|error| Failure::io(&path, &error))?;
@@ -198,7 +207,7 @@ impl Open {
             whole: 0,
             packets: 0,
         };
-        for record in begin_live(link, &rules.interface) {
+        for record in begin_live(link, &rules.interface, DESCRIPTION) {
             let written = open.put(record, None);
             written.map_err(|error| Failure::io(&open.path, &error))?;
         }

@@ -3,6 +3,8 @@
 use super::json::{Members, judged, totals};
 use super::{Ending, Finding, Records, protocol};
 use crate::clock;
+use crate::community_id::CommunityId;
+use clew_packet::Flow;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -20,24 +22,28 @@ impl Records for Eve {
     }
 
     fn end(&mut self, ending: &Ending<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let mut event = Map::new();
-        time(&mut event, self.last_ns);
-        event.insert("event_type".into(), json!("stats"));
-        event.insert("stats".into(), json!({ "clew": totals(ending) }));
-        writeln!(out, "{}", Value::Object(event))
+        writeln!(out, "{}", last(ending, self.last_ns))
     }
+}
+
+/// The last event.
+pub fn last(ending: &Ending<'_>, last_ns: Option<u64>) -> Value {
+    let mut event = Map::new();
+    begin(&mut event, last_ns, None);
+    event.insert("event_type".into(), json!("stats"));
+    event.insert("stats".into(), json!({ "clew": totals(ending) }));
+    Value::Object(event)
 }
 
 fn packet(finding: &Finding<'_>) -> Value {
     let mut event = Map::new();
-    time(&mut event, finding.info.time_ns);
     let id = finding.community_id();
-    if let Some(id) = &id {
-        event.insert("flow_id".into(), json!(id.number()));
-    }
+    begin(&mut event, finding.info.time_ns, id.as_ref());
     event.insert("pcap_cnt".into(), json!(finding.info.frame));
     event.insert("event_type".into(), json!("clew"));
-    addresses(&mut event, finding);
+    if let Some(flow) = &finding.flow {
+        addresses(&mut event, flow);
+    }
     if let Some(id) = &id {
         event.insert("community_id".into(), json!(id.to_string()));
     }
@@ -45,14 +51,18 @@ fn packet(finding: &Finding<'_>) -> Value {
     Value::Object(event)
 }
 
-fn time(event: &mut Members, ns: Option<u64>) {
+/// Begins an event: its time, and what joins our events of one flow.
+pub fn begin(event: &mut Members, ns: Option<u64>, id: Option<&CommunityId>) {
     if let Some(ns) = ns {
         event.insert("timestamp".into(), json!(clock::eve(ns)));
     }
+    if let Some(id) = id {
+        event.insert("flow_id".into(), json!(id.number()));
+    }
 }
 
-fn addresses(event: &mut Members, finding: &Finding<'_>) {
-    let Some(flow) = &finding.flow else { return };
+/// Addresses, ports and protocol, under Suricata's names.
+pub fn addresses(event: &mut Members, flow: &Flow) {
     let ends = [
         ("src", flow.source, flow.source_port),
         ("dest", flow.destination, flow.destination_port),

@@ -121,9 +121,7 @@ impl Ending<'_> {
 /// What writes the format that was asked for.
 pub fn records(arguments: &Verify) -> Box<dyn Records + '_> {
     match arguments.format() {
-        Format::Json if arguments.observe.flows.is_some() => {
-            Box::new(flow_lines::FlowLines::default())
-        }
+        format if arguments.observe.flows.is_some() => Box::new(flow_lines::FlowLines::new(format)),
         Format::Table => Box::new(table::Table::new(arguments.source(), arguments.strict)),
         Format::Json => Box::new(json::Json),
         Format::Tsv => Box::new(tsv::Tsv::default()),

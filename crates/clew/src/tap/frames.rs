@@ -1,5 +1,6 @@
 //! From what a packet socket hands over to the frame as it was on the wire.
 
+use super::split::split;
 use super::sys::{Datagram, VIRTIO_HEADER};
 
 /// Flag of the virtio header: the checksum is left to the card.
@@ -11,60 +12,113 @@ const TAG_AT: usize = 12;
 /// Why a frame cannot be judged: it is not one packet of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotOnWire {
-    /// Several packets that the kernel or the card joined, or has not cut yet (GRO, GSO, TSO).
+    /// Several packets that the kernel or the card joined, or has not cut yet (GRO, GSO, TSO), of a kind
+    /// that cannot be cut here.
     Joined,
     /// The kernel's header is incomplete, or says what cannot be.
     Malformed,
 }
 
-/// Writes the frame as it was on the wire to `out`: with its VLAN tag, and with the checksum that
-/// the card of the sender fills in.
+/// The kernel's description of a frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Virtio {
+    flags: u8,
+    /// Whether the frame is a super-packet, and of which kind.
+    pub segmentation: u8,
+    /// Bytes of payload of each of its packets.
+    pub size: usize,
+    start: usize,
+    offset: usize,
+}
+
+impl Virtio {
+    fn read(header: &[u8; VIRTIO_HEADER]) -> Self {
+        let word = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
+        Self {
+            flags: header[0],
+            segmentation: header[1],
+            size: word(4),
+            start: word(6),
+            offset: word(8),
+        }
+    }
+
+    /// Where the checksum starts to count, and where its field is from there, if it is missing.
+    pub fn checksum_at(&self) -> Option<(usize, usize)> {
+        (self.flags & NEEDS_CHECKSUM != 0).then_some((self.start, self.offset))
+    }
+}
+
+/// Calls `each` with the frames as they were on the wire: with their VLAN tag, with the checksum that
+/// the card of the sender fills in, and a super-packet cut into its packets. `link` is the
+/// `LINKTYPE_` number, `room` is used again and again. Returns whether it was a super-packet.
 ///
 /// # Errors
-/// [`NotOnWire`].
-pub fn on_wire(datagram: &Datagram<'_>, out: &mut Vec<u8>) -> Result<(), NotOnWire> {
+/// [`NotOnWire`]. Nothing was handed over then.
+pub fn on_wire(
+    datagram: &Datagram<'_>,
+    link: u16,
+    room: &mut Vec<u8>,
+    mut each: impl FnMut(&[u8]),
+) -> Result<bool, NotOnWire> {
     let Some((header, frame)) = datagram.bytes.split_first_chunk::<VIRTIO_HEADER>() else {
         return Err(NotOnWire::Malformed);
     };
-    let word = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
-    let (flags, segmentation) = (header[0], header[1]);
-    if segmentation != 0 || datagram.length > datagram.bytes.len() {
+    let virtio = Virtio::read(header);
+    if datagram.length > datagram.bytes.len() {
         return Err(NotOnWire::Joined);
     }
-    out.clear();
-    out.extend_from_slice(frame);
-    if flags & NEEDS_CHECKSUM != 0 {
-        complete(out, word(6), word(8)).ok_or(NotOnWire::Malformed)?;
+    if datagram.tag.is_some() && frame.len() < TAG_AT {
+        return Err(NotOnWire::Malformed);
     }
-    if let Some([kind, value]) = datagram.tag {
-        if out.len() < TAG_AT {
-            return Err(NotOnWire::Malformed);
+    let tag = datagram
+        .tag
+        .map(|[kind, value]| [kind.to_be_bytes(), value.to_be_bytes()].concat());
+    let mut tagged = |frame: &mut Vec<u8>| {
+        if let Some(tag) = &tag {
+            frame.splice(TAG_AT..TAG_AT, tag.iter().copied());
         }
-        let tag = [kind.to_be_bytes(), value.to_be_bytes()].concat();
-        out.splice(TAG_AT..TAG_AT, tag);
+        each(frame);
+    };
+    if virtio.segmentation != 0 {
+        return split(frame, &virtio, link, tagged).map(|()| true);
     }
-    Ok(())
+    room.clear();
+    room.extend_from_slice(frame);
+    if let Some((start, offset)) = virtio.checksum_at() {
+        complete(room, start, offset).ok_or(NotOnWire::Malformed)?;
+    }
+    tagged(room);
+    Ok(false)
 }
 
 /// Fills in the Internet checksum of all from `start` on. Its field has the sum of the pseudo header.
 fn complete(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let covered = frame.get_mut(start..)?;
-    let (pairs, last) = covered.as_chunks::<2>();
-    let words = pairs
-        .iter()
-        .map(|pair| u64::from(u16::from_be_bytes(*pair)));
-    let odd = last.first().map_or(0, |byte| u64::from(*byte) << 8);
-    let mut sum = words.sum::<u64>() + odd;
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    let checksum = match !(sum as u16) {
+    let checksum = match checksum(&[covered]) {
         0 => 0xffff, // 0 says that there is none in UDP, and is the same number in TCP
         other => other,
     };
     let field = covered.get_mut(offset..)?.first_chunk_mut::<2>()?;
     *field = checksum.to_be_bytes();
     Some(())
+}
+
+/// The Internet checksum of all parts (RFC 1071). Only the last part may be of odd length.
+pub fn checksum(parts: &[&[u8]]) -> u16 {
+    let mut sum = parts.iter().copied().map(words).sum::<u64>();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+fn words(bytes: &[u8]) -> u64 {
+    let (pairs, last) = bytes.as_chunks::<2>();
+    let words = pairs
+        .iter()
+        .map(|pair| u64::from(u16::from_be_bytes(*pair)));
+    words.sum::<u64>() + last.first().map_or(0, |byte| u64::from(*byte) << 8)
 }
 
 #[cfg(test)]
@@ -79,7 +133,7 @@ mod tests {
     }
 
     fn converted(bytes: &[u8], tag: Option<[u16; 2]>) -> Result<Vec<u8>, NotOnWire> {
-        let mut out = b"rest of the last one".to_vec();
+        let mut out = Vec::new();
         let datagram = Datagram {
             bytes,
             length: bytes.len(),
@@ -88,7 +142,14 @@ mod tests {
             time_ns: None,
             tag,
         };
-        on_wire(&datagram, &mut out).map(|()| out)
+        let (mut room, mut count) = (b"rest of the last one".to_vec(), 0);
+        let each = |frame: &[u8]| {
+            out = frame.to_vec();
+            count += 1;
+        };
+        on_wire(&datagram, 1, &mut room, each)?;
+        assert_eq!(count, 1);
+        Ok(out)
     }
 
     #[test]

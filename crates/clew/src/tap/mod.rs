@@ -2,23 +2,22 @@
 
 mod frames;
 mod privileges;
+mod split;
 mod sys;
 
 use crate::failure::Failure;
 pub use frames::NotOnWire;
 use nix::errno::Errno;
-use nix::ifaddrs::getifaddrs;
 use nix::libc;
-use nix::net::if_::InterfaceFlags;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, getsockopt, setsockopt,
-    socket, sockopt,
+    AddressFamily, SockFlag, SockProtocol, SockType, getsockopt, setsockopt, socket, sockopt,
 };
 pub use privileges::give_up as give_up_privileges;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
+use sys::Interface;
 
 /// `LINKTYPE_` numbers of taps.
 const ETHERNET: u16 = 1;
@@ -52,20 +51,15 @@ pub struct Seen<'a> {
     pub time_ns: Option<u64>,
 }
 
-/// What a look at the interface found.
-struct Interface {
-    address: LinkAddr,
-    is_up: bool,
-}
-
 /// An open tap.
 pub struct Tap {
     socket: OwnedFd,
     options: Options,
-    bound: LinkAddr,
+    bound: Interface,
     link: u16,
     buffers: sys::Buffers,
     frame: Vec<u8>,
+    split: u64,
 }
 
 impl Tap {
@@ -75,13 +69,11 @@ impl Tap {
     /// The interface is missing or of a kind that clew does not know; the privilege is missing.
     pub fn open(options: &Options) -> Result<Self, Failure> {
         let name = &options.interface;
-        let found = look(name).ok_or_else(|| {
-            Failure::new(format!("{name}: interface does not exist")).hint("ip link")
-        })?;
-        let link = link(name, &found.address)?;
         let (flags, all) = (SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll);
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, all)
             .map_err(|error| refused(name, error))?;
+        let found = sys::interface(socket.as_fd(), name).map_err(|error| missing(name, &error))?;
+        let link = link(name, found.kind)?;
         let failed = |error: io::Error| Failure::new(format!("{name}: cannot open a tap: {error}"));
         sys::set(socket.as_fd(), &sys::VirtioHeaders(1)).map_err(failed)?;
         sys::set(socket.as_fd(), &sys::Auxiliary(1)).map_err(failed)?;
@@ -91,10 +83,11 @@ impl Tap {
         let tap = Self {
             socket,
             options: options.clone(),
-            bound: found.address,
+            bound: found,
             link,
             buffers: sys::Buffers::new(),
             frame: Vec::new(),
+            split: 0,
         };
         tap.bind().map_err(failed)?;
         Ok(tap)
@@ -120,23 +113,36 @@ impl Tap {
             Ok(0) | Err(Errno::EINTR) => return Ok(()),
             other => other?,
         };
-        let (link, frame, bound) = (self.link, &mut self.frame, self.bound.ifindex());
+        let (link, frame, bound) = (self.link, &mut self.frame, self.bound.index);
+        let split = &mut self.split;
         // Each packet passes the loopback interface twice.
-        let is_loopback = self.bound.hatype() == libc::ARPHRD_LOOPBACK;
+        let is_loopback = self.bound.kind == libc::ARPHRD_LOOPBACK;
         let received = self.buffers.receive(&self.socket, |datagram| {
             // Until it is bound, a socket receives from all interfaces.
             let is_elsewhere = datagram.interface != bound;
             if is_elsewhere || is_loopback && datagram.direction == libc::PACKET_OUTGOING {
                 return;
             }
-            each(frames::on_wire(&datagram, frame).map(|()| Seen {
-                link,
-                bytes: frame,
-                time_ns: datagram.time_ns,
-            }));
+            let time_ns = datagram.time_ns;
+            let seen = frames::on_wire(&datagram, link, frame, |bytes| {
+                each(Ok(Seen {
+                    link,
+                    bytes,
+                    time_ns,
+                }));
+            });
+            match seen {
+                Ok(was_joined) => *split += u64::from(was_joined),
+                Err(why) => each(Err(why)),
+            }
         });
         match received {
             Err(error) if is_transient(&error) => Ok(()),
+            // One super-packet of a kind that a virtio header has no word for: SCTP, or UDP in fragments.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                each(Err(NotOnWire::Joined));
+                Ok(())
+            }
             other => other.map(drop),
         }
     }
@@ -146,29 +152,35 @@ impl Tap {
         sys::drops(self.socket.as_fd()).map_or(0, u64::from)
     }
 
+    /// Returns how many super-packets were cut so far.
+    pub const fn split(&self) -> u64 {
+        self.split
+    }
+
     /// Binds the tap again if the interface is there and up, and returns whether it is. An interface
     /// that was made anew under the same name counts.
     ///
     /// # Errors
     /// It is of another kind now.
     pub fn is_back(&mut self) -> Result<bool, Failure> {
-        let Some(found) = look(&self.options.interface).filter(|found| found.is_up) else {
+        let name = &self.options.interface;
+        let found = sys::interface(self.socket.as_fd(), name);
+        let Some(found) = found.ok().filter(|found| found.is_up) else {
             return Ok(false);
         };
-        if found.address.ifindex() == self.bound.ifindex() {
+        if found.index == self.bound.index {
             return Ok(true); // the kernel hooks the socket up again by itself
         }
-        self.link = link(&self.options.interface, &found.address)?;
-        self.bound = found.address;
+        self.link = link(name, found.kind)?;
+        self.bound = found;
         // It may have gone again meanwhile.
         Ok(self.bind().is_ok())
     }
 
     fn bind(&self) -> io::Result<()> {
-        use std::os::fd::AsRawFd;
-        bind(self.socket.as_raw_fd(), &self.bound)?;
+        sys::bind(self.socket.as_fd(), &self.bound)?;
         if self.options.promiscuous {
-            let promiscuous = sys::Promiscuous::on(self.bound.ifindex());
+            let promiscuous = sys::Promiscuous::on(self.bound.index);
             sys::set(self.socket.as_fd(), &promiscuous)?;
         }
         Ok(())
@@ -196,21 +208,15 @@ fn refused(name: &str, error: Errno) -> Failure {
     }
 }
 
-/// The interface of that name, if there is one.
-fn look(name: &str) -> Option<Interface> {
-    let mut all = getifaddrs()
-        .ok()?
-        .filter(|found| found.interface_name == name);
-    all.find_map(|found| {
-        Some(Interface {
-            address: *found.address?.as_link_addr()?,
-            is_up: found.flags.contains(InterfaceFlags::IFF_UP),
-        })
-    })
+fn missing(name: &str, error: &io::Error) -> Failure {
+    match is_down(error) {
+        true => Failure::new(format!("{name}: interface does not exist")).hint("ip link"),
+        false => Failure::new(format!("{name}: cannot look at the interface: {error}")),
+    }
 }
 
-fn link(name: &str, address: &LinkAddr) -> Result<u16, Failure> {
-    match address.hatype() {
+fn link(name: &str, kind: u16) -> Result<u16, Failure> {
+    match kind {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Ok(ETHERNET),
         bare if BARE.contains(&bare) => Ok(RAW_IP),
         other => Err(Failure::new(format!(

@@ -82,6 +82,75 @@ pub fn set<O: Option>(socket: BorrowedFd<'_>, option: &O) -> io::Result<()> {
     done(result).map(drop)
 }
 
+/// An interface, as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct Interface {
+    /// Its number.
+    pub index: usize,
+    /// Its kind, `ARPHRD_`.
+    pub kind: u16,
+    /// Whether it is up.
+    pub is_up: bool,
+}
+
+/// Returns the interface of that name. `getifaddrs` leaves out those without a hardware address.
+///
+/// # Errors
+/// `ENODEV` if there is none.
+pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
+    let ask = |number| ask(socket, name, number);
+    let (index, kind) = (ask(libc::SIOCGIFINDEX)?, ask(libc::SIOCGIFHWADDR)?);
+    let flags = ask(libc::SIOCGIFFLAGS)?;
+    // SAFETY: the kernel has filled in the member that belongs to each request; all are integers.
+    let (index, kind, flags) = unsafe {
+        (
+            index.ifr_ifru.ifru_ifindex,
+            kind.ifr_ifru.ifru_hwaddr.sa_family,
+            flags.ifr_ifru.ifru_flags,
+        )
+    };
+    Ok(Interface {
+        index: index as usize,
+        kind,
+        is_up: i32::from(flags) & libc::IFF_UP != 0,
+    })
+}
+
+/// Asks one thing about the interface of that name.
+fn ask(socket: BorrowedFd<'_>, name: &str, number: libc::Ioctl) -> io::Result<libc::ifreq> {
+    // SAFETY: zeros are a value of this type: characters, integers, and a null pointer.
+    let mut request = unsafe { mem::zeroed::<libc::ifreq>() };
+    // The last character stays 0.
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: these requests read the name and write to a value of this type, which lives as long as
+    // the call.
+    done(unsafe { libc::ioctl(socket.as_raw_fd(), number, &raw mut request) })?;
+    Ok(request)
+}
+
+/// Receives what passes that interface, of all protocols.
+pub fn bind(socket: BorrowedFd<'_>, interface: &Interface) -> io::Result<()> {
+    // SAFETY: an address of zeros is a value of this type, which has only integers.
+    let mut address = unsafe { mem::zeroed::<libc::sockaddr_ll>() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface.index as libc::c_int;
+    // SAFETY: the pointer and the length are those of a value that lives as long as the call.
+    let result = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            ptr::from_ref(&address).cast(),
+            mem::size_of_val(&address) as libc::socklen_t,
+        )
+    };
+    done(result).map(drop)
+}
+
 /// How many frames the kernel dropped for want of room since the last call.
 pub fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let mut found = MaybeUninit::<libc::tpacket_stats>::zeroed();

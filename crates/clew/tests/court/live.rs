@@ -138,6 +138,10 @@ fn check_taken_out(court: &Court, carrier: Carrier) {
     for number in ["1", "3"] {
         let shown = court.yes(&["show", "signed", "--packet", number]);
         assert!(shown.contains(carrier.as_str()), "{shown}");
+        let parts = "\nput together from packets 1 and 3\n";
+        assert!(shown.contains(parts), "{shown}");
+        let other = court.yes(&["show", "signed", "--packet", "2"]);
+        assert!(!other.contains("put together"), "{other}");
         let extract = ["extract", "--group", GROUP, "signed", "--packet", number];
         court.yes(&[&extract[..], &["--force", "-w", "alone"]].concat());
         let verified = court.yes(&["verify", "--group", GROUP, "alone", "--json"]);

@@ -8,4 +8,5 @@ mod failures;
 mod hosts;
 mod lan;
 mod service;
+mod sizes;
 mod trailer;

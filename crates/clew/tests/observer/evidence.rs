@@ -184,3 +184,58 @@ fn a_report_is_opened_again_on_request() {
         );
     }
 }
+
+/// Killed while it writes: the file can be read at once, and the next run gives it its name.
+#[test]
+fn a_killed_observer_leaves_its_evidence() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 80, "");
+    let mut observer = folder.observe(&wire, "--write tap --report lines");
+    wire.send(&frames[..60]);
+    wait_for_lines(&folder.path("lines"), 60);
+    observer.signal("KILL");
+    observer.wait();
+    let names = || {
+        let entries = fs::read_dir(folder.0.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with("tap-")).collect();
+        names.sort();
+        names
+    };
+    let left = names();
+    assert!(left.len() == 1 && left[0].ends_with(".partial"), "{left:?}");
+    assert_eq!(folder.frames(&left[0]), frames[..60]);
+    assert_eq!(folder.verdicts(&left[0]).len(), 60);
+    let tshark = Command::new("tshark")
+        .arg("-r")
+        .arg(folder.path(&left[0]))
+        .output();
+    match tshark {
+        Err(_) => eprintln!("SKIPPED in part: needs tshark"),
+        Ok(output) => {
+            assert!(
+                output.status.success() && output.stderr.is_empty() || !output.stdout.is_empty()
+            );
+            assert_eq!(output.stdout.split(|byte| *byte == b'\n').count(), 61);
+        }
+    }
+    // A torn record, as a crash of the machine leaves it.
+    let whole = fs::metadata(folder.path(&left[0])).unwrap().len();
+    let torn = fs::OpenOptions::new()
+        .write(true)
+        .open(folder.path(&left[0]));
+    torn.unwrap().set_len(whole - 7).unwrap();
+    let mut observer = folder.observe(&wire, "--write tap --count 20");
+    assert_eq!(
+        observer.times("59 packets of evidence that a killed run left"),
+        1
+    );
+    wire.send(&frames[60..]);
+    assert_eq!(observer.end().0, 0);
+    assert_eq!(names(), ["tap-0000000001.pcapng", "tap-0000000002.pcapng"]);
+    assert_eq!(folder.frames("tap-0000000001.pcapng"), frames[..59]);
+    assert_eq!(folder.frames("tap-0000000002.pcapng"), frames[60..]);
+}

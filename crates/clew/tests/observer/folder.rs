@@ -4,7 +4,8 @@ use crate::wire::{INTERFACE, Wire};
 use clew_capture::Reader;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -68,10 +69,7 @@ impl Folder {
 
     /// The frames of a capture.
     pub fn frames(&self, name: &str) -> Vec<Vec<u8>> {
-        let reader = Reader::new(fs::File::open(self.path(name)).unwrap()).unwrap();
-        let records = reader.map(Result::unwrap);
-        let packets = records.filter(|record| record.packet().is_some());
-        packets.map(|record| record.data().to_vec()).collect()
+        frames_of(&self.path(name))
     }
 
     /// Verdict and reason of each packet of a file.
@@ -185,6 +183,11 @@ impl Observer {
         assert!(sent.unwrap().success());
     }
 
+    /// Waits for its end, whatever ended it.
+    pub fn wait(&mut self) {
+        self.child.wait().unwrap();
+    }
+
     pub fn stdout(&mut self) -> ChildStdout {
         self.child.stdout.take().unwrap()
     }
@@ -222,6 +225,31 @@ impl Drop for Observer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The frames of a capture.
+pub fn frames_of(path: &Path) -> Vec<Vec<u8>> {
+    let reader = Reader::new(fs::File::open(path).unwrap()).unwrap();
+    let records = reader.map(Result::unwrap);
+    let packets = records.filter(|record| record.packet().is_some());
+    packets.map(|record| record.data().to_vec()).collect()
+}
+
+/// Where an observer serves its metrics, as it said.
+pub fn metrics_at(said: &[String]) -> String {
+    let mut lines = said.iter();
+    let at = lines.find_map(|line| line.strip_prefix("metrics: http://"));
+    at.unwrap().strip_suffix("/metrics").unwrap().to_owned()
+}
+
+/// What `/metrics` says; from within the observer's namespace.
+pub fn metrics(said: &[String]) -> String {
+    let mut stream = TcpStream::connect(metrics_at(said)).unwrap();
+    let ask = b"GET /metrics HTTP/1.1\r\nHost: clew\r\n\r\n";
+    stream.write_all(ask).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
 }
 
 /// The objects of JSON Lines.

@@ -1,28 +1,13 @@
 //! Group files that change while an observer runs.
 
-use crate::folder::{Folder, PATIENCE, verdicts};
+use crate::folder::{self, Folder, PATIENCE, verdicts};
 use crate::wire::{SKIPPED, Wire};
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What `/metrics` says.
 fn metrics(wire: &Wire, said: &[String]) -> String {
-    let at = said
-        .iter()
-        .find_map(|line| line.strip_prefix("metrics: http://"));
-    let at = at.unwrap().strip_suffix("/metrics").unwrap().to_owned();
-    wire.observed_side(|| {
-        let mut stream = TcpStream::connect(&at).unwrap();
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: clew\r\n\r\n")
-            .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
-    })
+    wire.observed_side(|| folder::metrics(said))
 }
 
 #[test]

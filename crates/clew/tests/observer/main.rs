@@ -9,6 +9,14 @@
 mod evidence;
 mod folder;
 mod groups;
+#[path = "../live/lan.rs"]
+#[allow(
+    dead_code,
+    reason = "hosts that sign, as the tests of clew up have them"
+)]
+mod lan;
 mod load;
+mod offload;
+mod service;
 mod verdicts;
 mod wire;

@@ -34,6 +34,8 @@ fn the_package_has_what_an_administrator_needs() {
         .arg(&tree));
 
     for file in [
+        "etc/logrotate.d/clew-observer",
+        "usr/lib/systemd/system/clew-observer@.service",
         "usr/lib/systemd/system/clew@.service",
         "usr/lib/sysusers.d/clew.conf",
         "usr/share/bash-completion/completions/clew",
@@ -42,6 +44,7 @@ fn the_package_has_what_an_administrator_needs() {
         "usr/share/doc/clew/crates",
         "usr/share/doc/clew/examples/gateway.toml",
         "usr/share/doc/clew/examples/host.toml",
+        "usr/share/doc/clew/examples/observer.conf",
         "usr/share/doc/clew/wireshark/clew.lua",
         "usr/share/man/man1/clew-up.1.gz",
     ] {

@@ -198,7 +198,7 @@ impl Bench {
             outbound,
             inbound: inbound(keys, NEAR_INNER, None, clock.now())?,
             reader: tuns[0].reader(),
-            writer: tuns[1].writer(),
+            writer: tuns[1].writer(0),
             near: bind(near, PORT)?,
             far: bind(far, PORT)?,
             source: bind(near, 0)?,

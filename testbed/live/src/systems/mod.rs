@@ -178,8 +178,15 @@ const SYNCHRONOUS: [Synchronous; 4] = [
 /// Name, text, scheme, mode, and the largest block.
 type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
 
-const DAEMONS: [Daemon; 11] = [
+const DAEMONS: [Daemon; 12] = [
     ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
+    (
+        "clew-128",
+        "the same, blocks of up to 128 packets",
+        "xr",
+        "tree",
+        128,
+    ),
     (
         "clew-256",
         "the same, blocks of up to 256 packets",

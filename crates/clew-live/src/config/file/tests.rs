@@ -28,6 +28,8 @@ fn a_short_file_has_defaults() {
     assert_eq!((config.mtu, config.path_mtu), (1500, 1500));
     assert_eq!(config.inbound, InboundMode::Monitor);
     assert_eq!(config.outbound, OutboundMode::Prefer);
+    assert_eq!(config.others, OthersMode::Pass);
+    assert!(!config.fails_closed());
     assert_eq!(config.carrier, CarrierMode::UdpTunnel);
     assert!(config.offload && !config.sign_ntp);
     assert_eq!(config.key, Path::new("/etc/clew/web-1.key"));

@@ -62,7 +62,7 @@ fn a_host_is_set_up_in_order() {
     assert_eq!(
         head,
         [
-            "ip tuntap add dev clew-lan mode tun user 65534 vnet_hdr",
+            "ip tuntap add dev clew-lan mode tun user 65534 multi_queue vnet_hdr",
             "ip link set dev clew-lan addrgenmode none",
             "ip link set dev clew-lan mtu 1500 txqueuelen 4000 up",
             "ip -4 route add 10.0.0.2/32 dev clew-lan table 4909 src 10.0.0.1",

@@ -68,7 +68,7 @@ fn from_capture(arguments: &FlowExtract, flows: &Flows) -> Result<Vec<u8>, Failu
         let failure = Failure::new("standard input: the capture must be read twice");
         return Err(failure.hint("save it to a file first"));
     }
-    let record = packet::find(path, number)?;
+    let record = packet::find(path, number)?.record;
     let wanted = signed(payload(&record, number)?);
     let freshness = arguments.known.freshness();
     let mut receiver = freshness.receiver(flows, std::slice::from_ref(&record))?;
@@ -111,7 +111,7 @@ fn by_manifest(
     flows: &Flows,
 ) -> Result<Vec<u8>, Failure> {
     let number = arguments.packet;
-    let record = packet::find(&arguments.input, number)?;
+    let record = packet::find(&arguments.input, number)?.record;
     let full = sidecar::full_form(manifests, flows, payload(&record, number)?)?;
     full.ok_or_else(|| not_valid(number, Reason::NoSignature))
 }

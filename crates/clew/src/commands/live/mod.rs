@@ -4,6 +4,7 @@ mod down;
 mod material;
 mod plane;
 mod queue;
+mod replace;
 mod status;
 mod supervise;
 mod up;
@@ -39,7 +40,9 @@ impl From<SetupError> for Failure {
                 };
                 failure.hint(format!("install the package {package}"))
             }
-            SetupError::Runs { name, .. } => failure.hint(format!("clew status {name}")),
+            SetupError::Runs { name, .. } => failure.hint(format!(
+                "clew status {name}; clew up --replace CONFIG hands it over to another program"
+            )),
             SetupError::Left(name) => failure.hint(format!("clew down {name}")),
             SetupError::NoTun(_) => failure.hint("modprobe tun"),
             SetupError::NoUser(name) => failure.hint(format!("useradd --system {name}")),

@@ -6,15 +6,25 @@ use crate::metrics::{Endpoint, LiveMetrics};
 use crate::random;
 use clew_live::config::{CarrierMode, Config};
 use clew_live::control::Control;
-use clew_live::daemon::{Devices, Hooks, run};
+use clew_live::daemon::{Devices, Given, Hooks, run};
 use clew_live::setup::{Place, account, privileges};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use sd_notify::NotifyState;
+use std::os::fd::RawFd;
 use std::path::Path;
 
-/// What the data plane says to `clew up` when packets go through.
+/// What the data plane says to `clew up` when it has all that it needs.
+pub(super) const PREPARED: &str = "prepared";
+
+/// What it waits for then.
+pub(super) const GO: &str = "go";
+
+/// What it says when packets go through.
 pub(super) const READY: &str = "ready";
+
+/// Names the numbers of the UDP sockets that `clew up` bound, with commas between.
+pub(super) const SOCKETS: &str = "CLEW_SOCKETS";
 
 /// Blocks signals in this thread and those that it will start, so that they can be read.
 pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
@@ -33,13 +43,35 @@ pub(super) fn probe(config: &Config) -> Result<Status, Failure> {
 /// Opens the devices with the privileges of root, gives these up, and runs.
 pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
     let user = account(&config)?;
-    let copies = match config.carrier {
-        CarrierMode::Trailer => Some(queue::start(path)?),
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => None,
+    let given = match config.carrier {
+        CarrierMode::Trailer => Given::Copies(queue::start(path)?),
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => Given::Sockets(sockets()),
     };
-    let devices = Devices::open(&config, copies).map_err(Failure::new)?;
+    let devices = Devices::open(&config, given).map_err(Failure::new)?;
     privileges::become_user(&user)?;
+    // A file that cannot be read is noticed while another data plane still runs.
+    material::load(&config)?;
+    say!("{PREPARED}");
+    wait_for_turn()?;
     serve(path, config, devices, || say!("{READY}"))
+}
+
+/// The sockets that `clew up` bound.
+fn sockets() -> Vec<RawFd> {
+    let text = std::env::var(SOCKETS).unwrap_or_default();
+    text.split(',')
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
+/// Waits until the data plane before has ended, if there is one.
+fn wait_for_turn() -> Result<(), Failure> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    match read.is_ok() && line.trim_end() == GO {
+        true => Ok(()),
+        false => Err(Failure::new("clew up ended before the data plane started")),
+    }
 }
 
 /// Runs on what another process set up, without privileges from the beginning.
@@ -62,11 +94,19 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
         return Err(Failure::new(format!("{} is not set up", config.name))
             .hint(format!("clew up --setup-only {}", path.display())));
     }
-    let devices = Devices::open(&config, None).map_err(Failure::new)?;
+    let given = Given::Sockets(listening()?);
+    let devices = Devices::open(&config, given).map_err(Failure::new)?;
     serve(path, config, devices, || {
         // Without a service manager nobody is told.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
     })
+}
+
+/// The sockets that a service manager bound.
+pub(super) fn listening() -> Result<Vec<RawFd>, Failure> {
+    let given = sd_notify::listen_fds();
+    let given = given.map_err(|error| Failure::new(format!("LISTEN_FDS: {error}")))?;
+    Ok(given.collect())
 }
 
 fn serve(
@@ -94,6 +134,7 @@ fn serve(
         load: Box::new(|config| material::load(config).map_err(|failure| failure.message)),
         rng: random::os,
         path: path.to_owned(),
+        succession: place.succession(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {

@@ -1,6 +1,6 @@
 //! `clew up`
 
-use super::{material, need_root, plane, queue, supervise};
+use super::{material, need_root, plane, queue, replace, supervise};
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
@@ -32,6 +32,9 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         return tell(&config, &checked);
     }
     let place = Place::of(&config.name);
+    if arguments.replace {
+        return replace::ask(&config, &place);
+    }
     place.refuse_second()?;
     // What is in the way is noticed before the first file is written.
     let plan = match place.is_set_up() {

@@ -94,9 +94,11 @@ impl Reader {
             match self.reassembler.take(&fragment, Instant::from_nanos(time), count) {
                 Taken::Waits => return (of(Reason::MissingFragment), None),
                 Taken::Bad { .. } => return (of(Reason::BadFragment), None),
-                Taken::Again { .. } if self.replay == Replay::Refuse => return (of(Reason::Duplicate), None),
-                Taken::Again { of: None } => return (of(Reason::MissingFragment), None),
-                Taken::Again { of: Some(number) } => return (self.said[&number], None),
+                Taken::Again { is_second: false, .. } if self.replay == Replay::Refuse => {
+                    return (of(Reason::Duplicate), None);
+                }
+                Taken::Again { of: None, .. } => return (of(Reason::MissingFragment), None),
+                Taken::Again { of: Some(number), .. } => return (self.said[&number], None),
                 Taken::Whole { datagram, .. } => {
                     looked = self.receiver.look_packet(read_whole(&frame, &datagram), now);
                     whole = Some(datagram);

@@ -100,11 +100,17 @@ fn copies() -> Vec<Case> {
     let live = |name: &str, payloads: &[&Vec<u8>]| {
         judged(name, "duplicate", comment, Verdict::Invalid, &frames(payloads)).hex("receiver-start", start)
     };
+    let second = "Live, the last part came twice, as a sender may send it.";
+    let alone = judged("missing-fragment-last-twice", "missing-fragment", second, Verdict::Undecided, &frames(&[&c, &c]));
+    let twice = valid("fragments-last-twice", second, &frames(&[&c, &a, &b, &c]), &datagram(), &packet());
     let (name, comment) = ("fragments-copy-later", "In a capture, a copy after the packet was whole has its verdict.");
     let late = frames(&[&a, &b, &c, &b]);
     vec![
         live("duplicate-fragment", &[&a, &a]),
         live("duplicate-fragment-later", &[&a, &b, &c, &b]),
+        live("duplicate-fragment-last", &[&c, &a, &b, &c, &c]),
+        alone.hex("receiver-start", start),
+        twice.without("message").without("packet").hex("receiver-start", start),
         valid(name, comment, &late, &datagram(), &packet()).without("message").without("packet"),
     ]
 }

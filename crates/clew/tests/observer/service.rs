@@ -1,0 +1,127 @@
+//! As a service manager runs it: the unit, and the options of the example.
+
+use crate::folder::{Folder, GROUP, Observer, wait_for_lines};
+use crate::wire::{SKIPPED, Wire};
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::process::Command;
+use std::time::Duration;
+
+const UNIT: &str = include_str!("../../../../contrib/systemd/clew-observer@.service");
+const EXAMPLE: &str = include_str!("../../../../contrib/examples/observer.conf");
+
+/// The worst exposure that `systemd-analyze security` may state; 10 is a service without a sandbox.
+const EXPOSURE_MAX: f32 = 2.2;
+
+/// The unit with this program in place of the installed one.
+#[test]
+fn the_unit_is_sound_and_sandboxed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clew-observer@eth0.service");
+    let unit = UNIT.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
+    let lines = unit
+        .lines()
+        .filter(|line| !line.starts_with("Documentation="));
+    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let analyze = |arguments: &[&str]| {
+        let mut command = Command::new("systemd-analyze");
+        command.args(arguments).arg(&path).output()
+    };
+    let Ok(output) = analyze(&["verify"]) else {
+        return eprintln!("SKIPPED: needs systemd-analyze");
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Others' units on this machine are not ours.
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("clew")).collect();
+    assert!(ours.is_empty(), "{said}");
+    let output = analyze(&["security", "--offline=true", "--no-pager"]).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let Some((_, level)) =
+        said.split_once("Overall exposure level for clew-observer@eth0.service: ")
+    else {
+        return eprintln!("SKIPPED: needs systemd 250");
+    };
+    let level: f32 = level.split(' ').next().unwrap().parse().unwrap();
+    assert!(level <= EXPOSURE_MAX, "{level}");
+}
+
+/// What systemd makes of the example: one variable, split at spaces.
+fn options() -> String {
+    let shell = format!("{EXAMPLE}\nprintf %s \"$OPTIONS\"");
+    let output = Command::new("sh").args(["-c", &shell]).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// With the privileges that the unit leaves, and the user it names: nobody, here.
+#[test]
+fn the_example_observes_with_the_privileges_of_the_unit() {
+    let Some(wire) = Wire::new() else {
+        return eprintln!("{SKIPPED}");
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 30, "");
+    let root = folder.0.path().to_str().unwrap();
+    let group = format!("{root}/{GROUP}");
+    let options = options()
+        .replace("/etc/clew/fleet.clew", &group)
+        .replace("/var/log/clew-observer", root)
+        .replace("/var/lib/clew-observer", root)
+        .replace("127.0.0.1:9908", "127.0.0.1:0");
+    for path in [
+        root,
+        &format!("{root}/acme"),
+        &format!("{root}/acme/public"),
+    ] {
+        let opened = Command::new("chmod").args(["0777", path]).status();
+        assert!(opened.unwrap().success());
+    }
+    let notified = UnixDatagram::bind(folder.path("notify")).unwrap();
+    notified
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let opened = Command::new("chmod")
+        .arg("0777")
+        .arg(folder.path("notify"))
+        .status();
+    assert!(opened.unwrap().success());
+
+    let capabilities = UNIT
+        .lines()
+        .find_map(|line| line.strip_prefix("AmbientCapabilities="));
+    let capabilities: Vec<String> = capabilities
+        .unwrap()
+        .split(' ')
+        .map(|name| format!("+{}", name.strip_prefix("CAP_").unwrap().to_lowercase()))
+        .collect();
+    let capabilities = format!("-all,{}", capabilities.join(","));
+    let mut command = Command::new("ip");
+    command.args([
+        "netns",
+        "exec",
+        wire.observed(),
+        "setpriv",
+        "--no-new-privs",
+    ]);
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    for set in ["inh-caps", "ambient-caps", "bounding-set"] {
+        command.arg(format!("--{set}={capabilities}"));
+    }
+    command.args([env!("CARGO_BIN_EXE_clew"), "verify", "-i", "wire"]);
+    command.args(options.split_whitespace());
+    command.env("NOTIFY_SOCKET", folder.path("notify"));
+    let mut observer = Observer::new(command);
+    observer.wait_for("observing");
+    let mut text = [0; 100];
+    let length = notified.recv(&mut text).unwrap();
+    assert!(text[..length].starts_with(b"READY=1"));
+    assert_eq!(observer.times("warning"), 0, "{:?}", observer.said);
+    wire.send(&frames);
+    wait_for_lines(&folder.path("eth0.json"), 30);
+    let length = notified.recv(&mut text).unwrap();
+    assert!(text[..length].starts_with(b"WATCHDOG=1"));
+    observer.signal("TERM");
+    let (status, _) = observer.end();
+    assert_eq!(status, 0, "{:?}", observer.said);
+    assert_eq!(folder.frames("eth0-0000000001.pcapng"), frames);
+}
