@@ -5,8 +5,10 @@ mod material;
 mod plane;
 mod queue;
 mod replace;
+mod starter;
 mod status;
 mod supervise;
+mod teller;
 mod up;
 
 pub use down::{confirm, down};
