@@ -145,7 +145,7 @@ fn a_signature_is_of_one_carrier() {
     let upper = packets[0].len() - 20;
     let rest = |message: &[u8]| message[message.len() - upper..].to_vec();
     assert_eq!(rest(&tunnel), rest(&transport));
-    assert_eq!(tunnel[44..54], packets[0][..10]);
+    assert_eq!(tunnel[48..58], packets[0][..10]);
 }
 
 #[test]
