@@ -1,7 +1,8 @@
 //! The process that keeps root: it sets up, waits, and undoes.
 
 use super::plane::{GO, PREPARED, READY, SOCKETS, listening, signals};
-use super::replace;
+use super::{plural, port_failed, replace};
+use crate::clock::spoken;
 use crate::failure::{Failure, Status};
 use clew_live::carrier::Udp;
 use clew_live::config::{CarrierMode, Config};
@@ -106,11 +107,15 @@ impl Supervised<'_> {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let (name, peers) = (&self.config.name, self.config.peers.len());
         mention!(
-            "{name} is up: {peers} peers through {}",
+            "{name} is up: {peers} {} through {}",
+            plural(peers),
             self.config.interface
         );
         if let Some(wait) = self.confirm {
-            mention!("clew confirm {name} within {wait:?}, or everything is undone");
+            mention!(
+                "clew confirm {name} within {}, or everything is undone",
+                spoken(wait)
+            );
         }
         let ended = self.watch(child, &mut starter);
         self.conclude(ended)
@@ -228,7 +233,7 @@ impl<'a> Starter<'a> {
             CarrierMode::Trailer => None,
             CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
                 let bound = Udp::adopt(&listening()?, port);
-                Some(bound.map_err(|error| Failure::new(format!("UDP port {port}: {error}")))?)
+                Some(bound.map_err(|error| port_failed(port, &error))?)
             }
         };
         Ok(Self {
