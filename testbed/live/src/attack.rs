@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::fs;
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +24,10 @@ pub enum Kind {
     Bit,
     /// IP fragments of these that are never complete
     Fragments,
+    /// Those of --templates, whose signatures cost a verification each
+    Forged,
+    /// Those that are heard just now, with other bytes in their last ones: another share of the signature
+    Polluted,
 }
 
 /// A run of the attacker.
@@ -65,6 +69,15 @@ pub struct Attack {
 }
 
 const HEADERS: usize = 28;
+/// Of clew's datagrams.
+const MAGIC: &[u8] = b"\xc1\x6c\x65\x77";
+const SHIM: usize = 6;
+const COOKIE: usize = 16;
+const COOKIE_DATAGRAM: usize = SHIM + 2 * COOKIE;
+/// Shares and tags of a signature are among so many last bytes.
+const POLLUTED: usize = 80;
+/// Datagrams that were heard last: their blocks are not verified yet.
+const FRESH: usize = 16;
 /// Packets between two looks at the clock.
 const BURST: u64 = 32;
 const LISTEN_MAX: Duration = Duration::from_secs(5);
@@ -72,11 +85,12 @@ const LISTEN_MAX: Duration = Duration::from_secs(5);
 impl Attack {
     /// Sends until the time is over. The result says how much.
     pub fn run(&self) -> io::Result<Value> {
-        let templates = match (&self.templates, self.kind) {
+        let mut templates = match (&self.templates, self.kind) {
             (_, Kind::Random) => Vec::new(),
             (Some(path), _) => read(path)?,
             (None, _) => self.listen()?,
         };
+        let mut ears = Ears::open(self)?;
         // IPPROTO_RAW: the IP header is ours.
         let socket =
             Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255))).map_err(hint)?;
@@ -84,6 +98,7 @@ impl Attack {
         let mut random = Random(SplitMix(self.seed));
         let (start, mut sent, mut failed) = (Instant::now(), 0, 0);
         while start.elapsed() < self.time {
+            ears.hear(self, &mut templates);
             let due = (start.elapsed().as_secs_f64() * self.rate as f64) as u64;
             if sent >= due {
                 thread::sleep(Duration::from_micros(200));
@@ -91,6 +106,7 @@ impl Attack {
             let count = due.saturating_sub(sent).min(BURST);
             for _ in 0..count {
                 let payload = self.payload(&templates, &mut random);
+                let payload = with_cookie(payload, ears.cookie.as_ref());
                 let packet = self.packet(&payload, &mut random);
                 failed += u64::from(socket.send_to(&packet, &to).is_err());
             }
@@ -115,7 +131,12 @@ impl Attack {
                 let at = random.below(payload.len());
                 payload[at] ^= 1 << random.below(8);
             }
-            Kind::Random | Kind::Replay | Kind::Fragments => {}
+            Kind::Polluted => {
+                let last = POLLUTED.min(payload.len());
+                let at = payload.len() - 1 - random.below(last);
+                payload[at] ^= 1 + random.below(255) as u8;
+            }
+            Kind::Random | Kind::Replay | Kind::Fragments | Kind::Forged => {}
         }
         payload
     }
@@ -153,9 +174,7 @@ impl Attack {
 
     /// Payloads of honest datagrams to the same port, of any device here.
     fn listen(&self) -> io::Result<Vec<Vec<u8>>> {
-        // ETH_P_ALL, in network order.
-        let all = Protocol::from(i32::from(3u16.to_be()));
-        let mut socket = Socket::new(Domain::PACKET, Type::RAW, Some(all)).map_err(hint)?;
+        let mut socket = tap()?;
         socket.set_read_timeout(Some(Duration::from_millis(200)))?;
         let (mut heard, start) = (Vec::new(), Instant::now());
         let mut frame = [0; 2048];
@@ -186,6 +205,71 @@ impl Attack {
         let payload = udp.get(8..length)?;
         (is_udp && is_there && !payload.is_empty()).then(|| payload.to_vec())
     }
+}
+
+/// What the attacker hears while it sends.
+struct Ears {
+    tap: Option<Socket>,
+    answers: Option<UdpSocket>,
+    /// The last one that it was given.
+    cookie: Option<[u8; COOKIE]>,
+}
+
+impl Ears {
+    /// Listens to what the kind needs, and to answers if the source is an address of this host.
+    fn open(attack: &Attack) -> io::Result<Self> {
+        let is_live = attack.kind == Kind::Polluted && attack.templates.is_none();
+        let tap = is_live.then(tap).transpose()?;
+        if let Some(tap) = &tap {
+            tap.set_nonblocking(true)?;
+        }
+        let is_fixed = attack.from.port() != 0 && attack.spoof == 0;
+        let answers = is_fixed
+            .then(|| UdpSocket::bind(attack.from).ok())
+            .flatten();
+        if let Some(answers) = &answers {
+            answers.set_nonblocking(true)?;
+        }
+        Ok(Self {
+            tap,
+            answers,
+            cookie: None,
+        })
+    }
+
+    /// Takes what came; what was heard last takes the place of what was heard first.
+    fn hear(&mut self, attack: &Attack, templates: &mut Vec<Vec<u8>>) {
+        let mut frame = [0; 2048];
+        while let Some(Ok(length)) = self.tap.as_mut().map(|tap| tap.read(&mut frame)) {
+            templates.extend(attack.payload_of(&frame[..length]));
+        }
+        let old = templates.len().saturating_sub(FRESH);
+        if self.tap.is_some() {
+            templates.drain(..old);
+        }
+        while let Some(Ok(length)) = self.answers.as_ref().map(|socket| socket.recv(&mut frame)) {
+            if length == COOKIE_DATAGRAM && frame.starts_with(MAGIC) {
+                self.cookie = frame[..length].last_chunk().copied();
+            }
+        }
+    }
+}
+
+/// A socket that hears all devices.
+fn tap() -> io::Result<Socket> {
+    // ETH_P_ALL, in network order.
+    let all = Protocol::from(i32::from(3u16.to_be()));
+    Socket::new(Domain::PACKET, Type::RAW, Some(all)).map_err(hint)
+}
+
+/// Shows a cookie, as `spec/carriers.md` 2 has it.
+fn with_cookie(payload: Vec<u8>, cookie: Option<&[u8; COOKIE]>) -> Vec<u8> {
+    let is_carrier = payload.len() >= SHIM && payload.starts_with(MAGIC) && payload[5] & 0x80 == 0;
+    let Some(cookie) = cookie.filter(|_| is_carrier) else {
+        return payload;
+    };
+    let (shim, rest) = payload.split_at(SHIM);
+    [&shim[..5], &[shim[5] | 0x80], cookie, rest].concat()
 }
 
 /// Makes a first fragment of it, or one from the middle.
@@ -314,6 +398,26 @@ mod tests {
         assert_eq!(
             attack(Kind::Replay).payload(&template, &mut random),
             template[0]
+        );
+    }
+
+    #[test]
+    fn a_cookie_stands_behind_the_type() {
+        let datagram = [MAGIC, &[1, 2, 9, 9]].concat();
+        let shown = with_cookie(datagram.clone(), Some(&[7; COOKIE]));
+        assert_eq!(shown, [MAGIC, &[1, 0x82], &[7; COOKIE], &[9, 9]].concat());
+        assert_eq!(with_cookie(shown.clone(), Some(&[8; COOKIE])), shown);
+        assert_eq!(with_cookie(datagram.clone(), None), datagram);
+    }
+
+    #[test]
+    fn polluted_datagrams_differ_in_one_byte_behind() {
+        let template = vec![vec![9; 400]];
+        let polluted = attack(Kind::Polluted).payload(&template, &mut Random(SplitMix(7)));
+        let differ: Vec<usize> = (0..400).filter(|at| polluted[*at] != 9).collect();
+        assert!(
+            matches!(differ[..], [at] if at >= 400 - POLLUTED),
+            "{differ:?}"
         );
     }
 

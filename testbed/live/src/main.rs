@@ -82,7 +82,11 @@ fn run(mut options: Options) -> io::Result<bool> {
         Command::Works {
             shapes,
             tunnel_bench,
-        } => works::run(common, shapes, tunnel_bench.as_deref(), record_of),
+            python,
+        } => {
+            let quic = (tunnel_bench.as_deref(), python.as_deref());
+            works::run(common, shapes, quic, record_of)
+        }
         Command::Observe(observe) => observe::run(common, observe, record_of),
     }?;
     record.print(common.json)?;

@@ -93,6 +93,9 @@ pub enum Command {
         /// tunnel-bench, for QUIC [default: none]
         #[arg(long, value_name = "PATH")]
         tunnel_bench: Option<PathBuf>,
+        /// A Python that has aioquic, for QUIC without tunnel-bench [default: none]
+        #[arg(long, value_name = "PATH")]
+        python: Option<PathBuf>,
     },
     /// An observer's copy of all packets; exit status 1 if it lacks some
     Observe(Observe),
@@ -278,4 +281,33 @@ pub struct Observe {
 
 fn bits(text: &str) -> Result<u64, String> {
     units::amount(text, 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An option of a scenario that has the name of a common one would end the program.
+    #[test]
+    fn every_scenario_is_read() {
+        let carrier = "synchronous --device t --port 1 --remote 10.0.0.1:1 --keys k --side near --precursors 0";
+        let hold = "hold --side receiver --flows 64 --keys k --datagrams d";
+        let others = [
+            "throughput",
+            "figure2",
+            "stages",
+            "memory",
+            "small",
+            "latency",
+            "flood",
+            "works",
+            "observe",
+            "clean",
+            "plot r",
+        ];
+        for line in others.into_iter().chain([carrier, hold]) {
+            let words = ["live-bench"].into_iter().chain(line.split(' '));
+            assert!(Options::try_parse_from(words).is_ok(), "{line}");
+        }
+    }
 }

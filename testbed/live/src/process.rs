@@ -196,7 +196,7 @@ pub fn built(program: &str) -> io::Result<std::path::PathBuf> {
     if path.is_file() {
         return path.canonicalize();
     }
-    let hint = "cargo build --release -p clew -p clew-live --example forwarder --bin clew";
+    let hint = "cargo build --release -p clew -p clew-live --examples --bin clew";
     let text = format!("{}: not there\nhint: {hint}", path.display());
     Err(io::Error::other(text))
 }

@@ -43,7 +43,7 @@ pub struct Synchronous {
     side: String,
     /// Precursors that are ready before the first packet; with 0 each is computed when it is needed
     #[arg(long)]
-    pool: usize,
+    precursors: usize,
 }
 
 /// Precursors that are prepared between two looks at the pool.
@@ -73,12 +73,12 @@ impl Synchronous {
         let mut inbound = inbound(&self.keys, networks, outbound.mss(PEER), clock.now())?;
         let pool = Arc::new(Pool::new(
             Marks {
-                low: self.pool,
-                high: self.pool,
+                low: self.precursors,
+                high: self.precursors,
             },
             GENERATION,
         ));
-        fill(&pool, &identity, clock, self.pool)?;
+        fill(&pool, &identity, clock, self.precursors)?;
         // Who waits for this program waits for its port.
         let udp = Arc::new(Udp::bind(self.port)?);
         let (out, socket, to) = (tun.clone(), Arc::clone(&udp), self.remote);

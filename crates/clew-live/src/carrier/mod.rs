@@ -1,6 +1,7 @@
 //! How clear packets leave and enter the host, and signed ones the network: a TUN, and UDP sockets or
 //! raw ones, each many packets per system call where the kernel can.
 
+mod kernel;
 mod network;
 mod path;
 mod queue;

@@ -89,6 +89,14 @@ impl Network {
         }
     }
 
+    /// Returns how many datagrams the kernel dropped because nobody read them in time.
+    pub fn unread(&self) -> u64 {
+        match self {
+            Self::Udp(udp) => udp.unread(),
+            Self::Raw(_) => 0,
+        }
+    }
+
     /// Returns how many packets with trailers were dropped before they came here, by where.
     pub fn dropped(&self) -> Option<[u64; 3]> {
         match self {

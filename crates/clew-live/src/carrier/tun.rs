@@ -4,7 +4,9 @@
 //! that a wire would have had; and one write takes many packets that belong together.
 
 use super::Offloads;
+use super::kernel::dropped_by_interface;
 use crate::ip_fragments::Fragmenter;
+use nix::net::if_::if_nametoindex;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -38,6 +40,8 @@ impl Tun {
     /// # Errors
     /// There is no such interface, another process has it, or it belongs to another user.
     pub fn attach(name: &str, mtu: u16, wants_offload: bool) -> io::Result<Self> {
+        // With privileges the system would make one, which nothing leads to.
+        if_nametoindex(name)?;
         let build = |(queues, offload)| {
             let builder = DeviceBuilder::new().name(name).inherit_enable_state();
             let set = |options: &mut tun_rs::DeviceBuilderGuard<'_>| {
@@ -75,6 +79,12 @@ impl Tun {
     pub fn detach(&self) {
         // An interface of one queue, or one that is gone, has nothing to give up.
         let _ = crate::sys::detach_tun_queue(self.as_fd());
+    }
+
+    /// Returns how many packets the interface had no room for, because nobody read them in time.
+    pub fn unread(&self) -> u64 {
+        let name = self.device.name();
+        name.map_or(0, |name| dropped_by_interface(&name))
     }
 
     /// Returns the end that reads.
@@ -161,25 +171,25 @@ pub struct TunWriter {
 }
 
 impl TunWriter {
-    /// Writes packets in their order, those that are too long for the interface in IP fragments. Returns how many packets or groups of packets the interface
-    /// refused, at least, and why.
-    pub fn write<'a>(&mut self, packets: impl IntoIterator<Item = &'a [u8]>) -> Option<io::Error> {
-        let mut failed = None;
+    /// Writes packets in their order, those that are too long for the interface in IP fragments. Returns
+    /// how many packets the interface refused, at least: of packets that were put together nobody knows.
+    pub fn write<'a>(&mut self, packets: impl IntoIterator<Item = &'a [u8]>) -> usize {
+        let mut refused = 0;
         for packet in packets {
             let mut fragments = std::mem::take(&mut self.fragments);
             if self.fragmenter.cut(packet, self.tun.mtu, &mut fragments) {
                 for fragment in fragments.drain(..) {
-                    failed = self.put(&fragment).err().or(failed);
+                    refused += self.put(&fragment);
                 }
             } else {
-                failed = self.put(packet).err().or(failed);
+                refused += self.put(packet);
             }
             self.fragments = fragments;
         }
-        self.send().err().or(failed)
+        refused + self.send()
     }
 
-    fn put(&mut self, packet: &[u8]) -> io::Result<()> {
+    fn put(&mut self, packet: &[u8]) -> usize {
         if self.room.len() == self.used {
             // Others of its flow are put behind it.
             let room = Vec::with_capacity(VIRTIO_NET_HDR_LEN + PACKET_MAX);
@@ -192,31 +202,32 @@ impl TunWriter {
         self.used += 1;
         match self.used == WRITE_MAX {
             true => self.send(),
-            false => Ok(()),
+            false => 0,
         }
     }
 
-    fn send(&mut self) -> io::Result<()> {
+    fn send(&mut self) -> usize {
         let count = std::mem::take(&mut self.used);
         if count == 0 {
-            return Ok(());
+            return 0;
         }
         let room = &mut self.room[..count];
         let device = &self.tun.device;
         if self.tun.writes_single.load(Ordering::Relaxed) {
-            return room
-                .iter()
-                .map(|packet| device.send(packet).map(drop))
-                .fold(Ok(()), Result::or);
+            let is_refused = |packet: &&mut Vec<u8>| device.send(packet).is_err();
+            return room.iter_mut().filter(is_refused).count();
         }
         let sent = device.send_multiple(&mut self.table, room, VIRTIO_NET_HDR_LEN);
-        match sent {
+        match sent.map_err(|error| error.raw_os_error()) {
+            Ok(_) => 0,
             // The kernel takes a group that it would not have made itself as a mistake.
-            Err(error) if error.raw_os_error() == Some(nix::libc::EINVAL) && device.tcp_gso() => {
+            Err(Some(nix::libc::EINVAL)) if device.tcp_gso() => {
                 self.tun.writes_single.store(true, Ordering::Relaxed);
-                Err(error)
+                1
             }
-            other => other.map(drop),
+            // The interface is down: it takes none.
+            Err(Some(nix::libc::EIO)) => count,
+            Err(_) => 1,
         }
     }
 }

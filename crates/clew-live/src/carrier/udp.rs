@@ -4,10 +4,12 @@
 mod adopt;
 
 use super::Offloads;
+use super::kernel::dropped_by_sockets;
 use crate::packet::{Burst, Outer};
 use nix::libc;
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns, SndBufForce};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
+use nix::sys::stat::fstat;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
@@ -137,6 +139,15 @@ impl Udp {
             room.each(&mut take);
         }
         Ok(any)
+    }
+
+    /// Returns how many datagrams the kernel dropped because nobody read them in time.
+    pub fn unread(&self) -> u64 {
+        let inodes = self.sockets.iter().filter_map(|socket| {
+            let state = fstat(&socket.io).ok()?;
+            Some(state.st_ino)
+        });
+        dropped_by_sockets(&inodes.collect::<Vec<_>>())
     }
 
     /// Takes what routers and the host said about datagrams, without waiting.
@@ -399,6 +410,10 @@ impl Datagrams {
                 ecn: meta.ecn.map_or(0, |ecn| ecn as u8),
             };
             let length = meta.len.min(bytes.len());
+            if length == 0 {
+                // A datagram without a byte is one all the same.
+                take(&[], &outer);
+            }
             let datagrams = bytes[..length].chunks(meta.stride.max(1));
             datagrams.for_each(|datagram| take(datagram, &outer));
         }

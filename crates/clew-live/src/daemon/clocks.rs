@@ -45,7 +45,7 @@ impl Reading {
 }
 
 /// Returns what the system knows of its clock.
-pub(super) fn status() -> ClockStatus {
+pub fn status() -> ClockStatus {
     sys::clock_state().map_or(ClockStatus::default(), |(is_kept, error)| ClockStatus {
         is_synchronised: Some(is_kept),
         error_us: is_kept.then_some(error),

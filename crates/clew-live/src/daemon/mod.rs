@@ -16,6 +16,7 @@ mod succession;
 mod supervise;
 mod wake;
 
+pub use clocks::status as clock_status;
 pub use reload::{Load, Material};
 pub use shared::Dropped;
 pub use supervise::{Hooks, run};
@@ -57,6 +58,9 @@ pub enum DeviceError {
 }
 
 fn tun_trouble(error: &io::Error) -> String {
+    if error.raw_os_error() == Some(nix::libc::ENODEV) {
+        return "there is no such interface".into();
+    }
     match error.kind() {
         io::ErrorKind::PermissionDenied if !may_open_tun() => {
             "/dev/net/tun: permission denied: chmod 666 /dev/net/tun, or clew up alone".into()

@@ -35,6 +35,8 @@ clew_wire::reasons! {
         QueueFull = "queue-full": "The kernel's queue had no room for a packet from a peer's prefix.",
         QueueBuffer = "queue-buffer": "The buffer of the queue's process had no room for one.",
         CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
+        SocketFull = "socket-full": "The kernel's buffer for datagrams had no room, because more came than were read.",
+        InterfaceFull = "interface-full": "The interface had no room for packets of this host, because more came than were read.",
         TunRefused = "tun-refused": "The interface refused packets that had been verified.",
     }
 }
@@ -236,11 +238,17 @@ impl<K: KeySource> Shared<K> {
     }
 
     /// Counts what was dropped before it came here, of which `seen` is counted already.
-    pub fn count_arrivals(&self, seen: &mut [u64; 3]) {
-        let reasons = [Dropped::QueueFull, Dropped::QueueBuffer, Dropped::CopyFull];
-        let Some(now) = self.network.dropped() else {
-            return;
-        };
+    pub fn count_arrivals(&self, seen: &mut [u64; 5]) {
+        let reasons = [
+            Dropped::QueueFull,
+            Dropped::QueueBuffer,
+            Dropped::CopyFull,
+            Dropped::SocketFull,
+            Dropped::InterfaceFull,
+        ];
+        let [queue, buffer, copies] = self.network.dropped().unwrap_or_default();
+        let (sockets, interface) = (self.network.unread(), self.tun.unread());
+        let now = [queue, buffer, copies, sockets, interface];
         for ((reason, now), seen) in reasons.into_iter().zip(now).zip(seen) {
             let new = usize::try_from(now.saturating_sub(*seen)).unwrap_or(usize::MAX);
             self.drop_many(reason, new);
@@ -320,8 +328,8 @@ impl<K: KeySource> Shared<K> {
             return next;
         }
         let refused = writer.write(ready.iter().map(|delivery| delivery.bytes.as_slice()));
-        if refused.is_some() {
-            self.drop_many(Dropped::TunRefused, 1);
+        if refused > 0 {
+            self.drop_many(Dropped::TunRefused, refused);
         }
         self.note(ready);
         let mut inbound = lock(&self.inbound);

@@ -88,7 +88,7 @@ where
             filtered: Filtered::default(),
             clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
-            dropped_arrivals: [0; 3],
+            dropped_arrivals: [0; 5],
         };
         supervisor.see_signer();
         on_ready();
@@ -183,7 +183,7 @@ struct Supervisor<'a, K, R> {
     filtered: Filtered,
     clocks: Clocks,
     turns: [u64; 2],
-    dropped_arrivals: [u64; 3],
+    dropped_arrivals: [u64; 5],
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -218,7 +218,10 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
                 self.filtered = filtered;
                 Answer::Done
             }
-            Request::Status => Answer::Status(Box::new(self.status())),
+            Request::Status => {
+                self.shared.count_arrivals(&mut self.dropped_arrivals);
+                Answer::Status(Box::new(self.status()))
+            }
             Request::Reload => match self.reload_all() {
                 Some(refused) => Answer::Refused(refused),
                 None => Answer::Done,

@@ -2,7 +2,7 @@
 
 use super::gate::Gate;
 use super::order::{Arrived, FlowKey, Token};
-use super::queue::SourcePrefix;
+use super::queue::Source;
 use super::standing::Class;
 use super::work::{Job, Task};
 use super::{Inbound, REPLIES_MAX, Refused};
@@ -163,7 +163,7 @@ impl<K: KeySource> Inbound<K> {
             Received::Done(_) | Received::Pending(_) => None,
             Received::Waiting(ticket) => Some(*ticket),
         };
-        let source = SourcePrefix::from(outer.source.ip());
+        let source = Source::from(outer.source.ip());
         let taken = match taken {
             Received::Pending(pending) => match pending.screen() {
                 Screened::MayHold(pending) => Received::Pending(pending),
@@ -194,9 +194,11 @@ impl<K: KeySource> Inbound<K> {
                     Block::Tree { block, .. } => (block.count(), true),
                     Block::Each | Block::Window { .. } => (1, false),
                 };
+                let address = self.payer(&pending, source, now.instant);
                 let job = Job {
                     token,
-                    source: self.payer(&pending, source, now.instant),
+                    source: self.queue.standings.payer(address, now.instant),
+                    address,
                     block: pending.affinity().filter(|_| is_of_block),
                     k,
                     has_cookie: from.has_cookie,
@@ -206,11 +208,11 @@ impl<K: KeySource> Inbound<K> {
         }
     }
 
-    /// Returns the source that a signature is verified for. Who copies packets may bring the last share
+    /// Returns the address that a signature is verified for. Who copies packets may bring the last share
     /// that a block needs: the block is of the known source that brought others.
-    fn payer(&self, pending: &Pending, source: SourcePrefix, now: Instant) -> SourcePrefix {
+    fn payer(&self, pending: &Pending, source: Source, now: Instant) -> Source {
         let standings = &self.queue.standings;
-        let is_known = |source: &SourcePrefix| standings.class(*source, now) == Class::Known;
+        let is_known = |source: &Source| standings.class(*source, now) == Class::Known;
         if is_known(&source) {
             return source;
         }
@@ -261,7 +263,7 @@ impl<K: KeySource> Inbound<K> {
     /// Queues a signature, or lets the packet wait for that of another one of its block.
     pub(super) fn enqueue(&mut self, pending: Pending, job: Job, now: Instant) {
         let leads = match job.block {
-            Some(block) => self.followers.add((job.source, block), pending, job.token),
+            Some(block) => self.followers.add((job.address, block), pending, job.token),
             None => Some(pending),
         };
         let Some(pending) = leads else {

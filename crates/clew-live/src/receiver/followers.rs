@@ -1,7 +1,7 @@
 //! Packets that wait for the signature of another one of their block.
 
 use super::order::Token;
-use super::queue::SourcePrefix;
+use super::queue::Source;
 use clew_packet::{Affinity, Pending};
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub const FOLLOWERS_MAX: usize = 1 << 14;
 
 /// A block as one source brings it: nobody's copy of a packet holds the original up.
-pub(super) type Leader = (SourcePrefix, Affinity);
+pub(super) type Leader = (Source, Affinity);
 
 /// All of them, by the block.
 #[derive(Debug, Default)]

@@ -26,7 +26,7 @@ pub use options::{InboundOptions, InboundPolicy};
 pub use order::{HELD_BYTES_MAX, HELD_MAX, TURN_WAIT_MAX, VERDICT_WAIT_MAX};
 pub use peers::PeerRule;
 pub use queue::{
-    BATCH_MAX, SIGNATURE_WAIT_MAX, SIGNATURES_MAX, SIGNATURES_OF_SOURCE_MAX, SourcePrefix,
+    BATCH_MAX, SIGNATURE_WAIT_MAX, SIGNATURES_MAX, SIGNATURES_OF_SOURCE_MAX, Source,
     VerificationBudget,
 };
 pub use standing::SOURCES_MAX;
@@ -217,7 +217,7 @@ impl<K: KeySource> Inbound<K> {
     pub fn finish(&mut self, done: Done, spent: Duration, now: Moment) {
         self.metrics.verification_ns += u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
         let sources = done.checked.iter().map(|(job, _)| job.source);
-        let sources: Vec<SourcePrefix> = sources.collect();
+        let sources: Vec<Source> = sources.collect();
         self.queue
             .charge(&sources, done.charged, spent, now.instant);
         for (job, checked) in done.checked {

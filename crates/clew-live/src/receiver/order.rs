@@ -3,7 +3,7 @@
 
 use crate::histogram::Histogram;
 use crate::packet::Delivery;
-use crate::receiver::queue::SourcePrefix;
+use crate::receiver::queue::Source;
 use crate::receiver::standing::Class;
 use clew_packet::{Flow, Ticket};
 use clew_wire::Instant;
@@ -24,7 +24,7 @@ pub const VERDICT_WAIT_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Token(u64);
 
 /// A flow as one outer source brings it.
-pub(crate) type FlowKey = (SourcePrefix, Flow);
+pub(crate) type FlowKey = (Source, Flow);
 
 /// A packet without a verdict.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Order {
     }
 
     /// Returns the outer source of the packet that waits with that ticket.
-    pub fn source_of(&self, ticket: Ticket) -> Option<SourcePrefix> {
+    pub fn source_of(&self, ticket: Ticket) -> Option<Source> {
         let held = self.held.get(&self.of_ticket(ticket)?)?;
         Some(held.arrived.line.0)
     }

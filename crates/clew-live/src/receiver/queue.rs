@@ -1,8 +1,9 @@
 //! Signatures that wait for a verifier: shared fairly between sources, by the time that they cost.
 //!
-//! Sources are prefixes: a /24 of IPv4, a /56 of IPv6. Within a class the source that has cost least
-//! so far is next (start-time fair queueing). Sources whose signatures held lately are a class of
-//! their own, which has [`KNOWN_WEIGHT`] times the share of the others.
+//! Sources are addresses whose signatures held lately, and the prefixes of all others: a /24 of IPv4, a
+//! /56 of IPv6. Within a class the source that has cost least so far is next (start-time fair
+//! queueing). The addresses are a class of their own, which has [`KNOWN_WEIGHT`] times the share of
+//! the prefixes.
 
 use crate::receiver::budget::Budget;
 use crate::receiver::standing::{Class, Standings};
@@ -24,21 +25,37 @@ const UNKNOWN_BATCH_MAX: usize = 16;
 /// How much more known sources get than others, if both have something.
 const KNOWN_WEIGHT: u64 = 3;
 
-/// Addresses that are served as one source.
+/// An address, or a prefix that is served as one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourcePrefix([u8; 8]);
+pub struct Source {
+    /// IPv4 is mapped into IPv6.
+    bits: u128,
+    /// Of the prefix in bits; 128 for an address.
+    length: u8,
+}
 
-impl From<IpAddr> for SourcePrefix {
+/// Lengths of prefixes; IPv4 is mapped into IPv6.
+const PREFIX_V4: u8 = 96 + 24;
+const PREFIX_V6: u8 = 56;
+
+impl From<IpAddr> for Source {
     fn from(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V4(address) => {
-                let [a, b, c, _] = address.octets();
-                Self([0, 0, 0, 4, a, b, c, 0])
-            }
-            IpAddr::V6(address) => {
-                let [a, b, c, d, e, f, g, ..] = address.octets();
-                Self([a, b, c, d, e, f, g, 6])
-            }
+        let bits = match address {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(v6) => v6.to_bits(),
+        };
+        Self { bits, length: 128 }
+    }
+}
+
+impl Source {
+    /// Returns the prefix of an address.
+    pub fn prefix(self) -> Self {
+        let is_v4 = self.bits >> 32 == 0xffff;
+        let length = if is_v4 { PREFIX_V4 } else { PREFIX_V6 };
+        Self {
+            bits: self.bits & (u128::MAX << (128 - length)),
+            length,
         }
     }
 }
@@ -46,7 +63,7 @@ impl From<IpAddr> for SourcePrefix {
 /// What a verifier takes at once: of one source, or of known ones.
 #[derive(Debug)]
 pub(crate) struct Batch<T> {
-    pub items: Vec<(SourcePrefix, T)>,
+    pub items: Vec<(Source, T)>,
     /// What the items were charged in advance, each.
     charged: Duration,
 }
@@ -73,11 +90,11 @@ impl Default for VerificationBudget {
 /// The queue.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
-    queues: BTreeMap<SourcePrefix, SourceQueue<T>>,
+    queues: BTreeMap<Source, SourceQueue<T>>,
     lines: [ClassOrder; 2],
     /// By class, others last, and length.
-    lengths: BTreeSet<(Class, usize, SourcePrefix)>,
-    heads: BTreeSet<(Instant, SourcePrefix)>,
+    lengths: BTreeSet<(Class, usize, Source)>,
+    heads: BTreeSet<(Instant, Source)>,
     count: usize,
     next: u64,
     budget: Budget,
@@ -99,7 +116,7 @@ struct SourceQueue<T> {
 /// The sources of a class, the one that cost least first.
 #[derive(Debug, Default)]
 struct ClassOrder {
-    sources: BTreeSet<(u64, u64, SourcePrefix)>,
+    sources: BTreeSet<(u64, u64, Source)>,
     /// What the class has cost, divided by its weight.
     cost: u64,
     /// The cost of the source that was served last: who comes new begins there.
@@ -135,7 +152,7 @@ impl<T> FairQueue<T> {
 
     /// Adds one. Returns the one that has no room: the last one of the source with the most, and of
     /// an unknown one before that of a known one.
-    pub fn push(&mut self, source: SourcePrefix, item: T, now: Instant) -> Option<T> {
+    pub fn push(&mut self, source: Source, item: T, now: Instant) -> Option<T> {
         let own = self.queues.get(&source).map_or(0, |q| q.items.len());
         if own >= SIGNATURES_OF_SOURCE_MAX {
             return Some(item);
@@ -196,13 +213,7 @@ impl<T> FairQueue<T> {
     }
 
     /// Takes note of what a batch really cost. Known sources share it.
-    pub fn charge(
-        &mut self,
-        sources: &[SourcePrefix],
-        charged: Duration,
-        spent: Duration,
-        now: Instant,
-    ) {
+    pub fn charge(&mut self, sources: &[Source], charged: Duration, spent: Duration, now: Instant) {
         let count = u32::try_from(sources.len()).unwrap_or(u32::MAX);
         let Some(each) = spent.checked_div(count) else {
             return;
@@ -217,7 +228,7 @@ impl<T> FairQueue<T> {
     /// Takes out those of unknown sources that `is_wanted` does not want.
     pub fn retain_of_unknown(&mut self, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
         let line = &self.lines[Class::Unknown as usize];
-        let sources: Vec<SourcePrefix> = line.sources.iter().map(|(_, _, s)| *s).collect();
+        let sources: Vec<Source> = line.sources.iter().map(|(_, _, s)| *s).collect();
         let mut out = Vec::new();
         for source in sources {
             self.unlist(source);
@@ -265,14 +276,14 @@ impl<T> FairQueue<T> {
     }
 
     /// Returns the unknown source that has cost least and has a budget left.
-    fn payable(&mut self, now: Instant) -> Option<SourcePrefix> {
+    fn payable(&mut self, now: Instant) -> Option<Source> {
         let line = &self.lines[Class::Unknown as usize];
         let mut sources = line.sources.iter().map(|(_, _, source)| *source);
         sources.find(|source| self.standings.has_budget(*source, now))
     }
 
     /// Takes the first one of a source, and charges it.
-    fn pop(&mut self, source: SourcePrefix, now: Instant) -> Option<(SourcePrefix, T)> {
+    fn pop(&mut self, source: Source, now: Instant) -> Option<(Source, T)> {
         self.unlist(source);
         let charged = self.estimate;
         let queue = self.queues.get_mut(&source)?;
@@ -289,7 +300,7 @@ impl<T> FairQueue<T> {
         Some((source, item))
     }
 
-    fn correct(&mut self, source: SourcePrefix, charged: Duration, spent: Duration, now: Instant) {
+    fn correct(&mut self, source: Source, charged: Duration, spent: Duration, now: Instant) {
         self.unlist(source);
         if let Some(queue) = self.queues.get_mut(&source) {
             queue.cost = corrected(queue.cost, charged, spent);
@@ -312,7 +323,7 @@ impl<T> FairQueue<T> {
         }
     }
 
-    fn drop_last(&mut self, source: SourcePrefix) -> Option<T> {
+    fn drop_last(&mut self, source: Source) -> Option<T> {
         self.unlist(source);
         let last = self.queues.get_mut(&source)?.items.pop_back();
         self.count -= usize::from(last.is_some());
@@ -338,7 +349,7 @@ impl<T> FairQueue<T> {
     }
 
     /// Takes a source out of all orders, before it changes.
-    fn unlist(&mut self, source: SourcePrefix) {
+    fn unlist(&mut self, source: Source) {
         let Some(queue) = self.queues.get(&source) else {
             return;
         };
@@ -353,7 +364,7 @@ impl<T> FairQueue<T> {
     }
 
     /// Puts a source into all orders, by what it is now.
-    fn list(&mut self, source: SourcePrefix, now: Instant) {
+    fn list(&mut self, source: Source, now: Instant) {
         let class = self.standings.class(source, now);
         if let Some(queue) = self.queues.get_mut(&source)
             && queue.class != class
@@ -367,7 +378,7 @@ impl<T> FairQueue<T> {
         self.relist(source);
     }
 
-    fn relist(&mut self, source: SourcePrefix) {
+    fn relist(&mut self, source: Source) {
         let Some(queue) = self.queues.get(&source) else {
             return;
         };

@@ -1,7 +1,7 @@
 //! What sources have shown: whether their signatures held, and what those cost.
 
 use crate::receiver::budget::Budget;
-use crate::receiver::queue::SourcePrefix;
+use crate::receiver::queue::Source;
 use clew_tree::LruMap;
 use clew_wire::Instant;
 use std::time::Duration;
@@ -28,9 +28,11 @@ pub(crate) enum Class {
 /// All sources.
 #[derive(Debug)]
 pub(crate) struct Standings {
-    /// A flood of new sources pushes nobody out of the known ones.
-    known: LruMap<SourcePrefix, Standing>,
-    unknown: LruMap<SourcePrefix, Standing>,
+    /// Addresses, each with a signature that held: a neighbour's do not count against it, and a flood of
+    /// new sources pushes nobody out.
+    known: LruMap<Source, Standing>,
+    /// Prefixes.
+    unknown: LruMap<Source, Standing>,
     budget: Duration,
 }
 
@@ -60,64 +62,65 @@ impl Standings {
     }
 
     /// Returns the class of a source.
-    pub fn class(&self, source: SourcePrefix, now: Instant) -> Class {
+    pub fn class(&self, source: Source, now: Instant) -> Class {
         match self.known.get(&source) {
             Some(standing) if standing.is_known(now) => Class::Known,
             _ => Class::Unknown,
         }
     }
 
-    /// Takes note of a signature.
-    pub fn judged(&mut self, source: SourcePrefix, is_good: bool, now: Instant) {
-        let standing = self.standing(source, now);
+    /// Returns who pays for an address: itself if it is known, or else its prefix.
+    pub fn payer(&self, address: Source, now: Instant) -> Source {
+        match self.class(address, now) {
+            Class::Known => address,
+            Class::Unknown => address.prefix(),
+        }
+    }
+
+    /// Takes note of a signature that came from an address.
+    pub fn judged(&mut self, address: Source, is_good: bool, now: Instant) {
+        if !is_good && self.known.get(&address).is_none() {
+            return;
+        }
+        let budget = self.budget;
+        let standing = self.known.entry(address, || Standing::new(budget, now));
         standing.judged(is_good, now);
-        if standing.is_known(now) {
-            let standing = *standing;
-            self.unknown.remove(&source);
-            *self.known.entry(source, || standing) = standing;
-            if self.known.count() > SOURCES_MAX {
-                self.known.pop_oldest();
-            }
+        if self.known.count() > SOURCES_MAX {
+            self.known.pop_oldest();
         }
     }
 
     /// Returns whether an unknown source has time left.
-    pub fn has_budget(&mut self, source: SourcePrefix, now: Instant) -> bool {
+    pub fn has_budget(&mut self, source: Source, now: Instant) -> bool {
         self.standing(source, now).budget.has(now)
     }
 
     /// Takes time from a source's budget.
-    pub fn charge(&mut self, source: SourcePrefix, spent: Duration, now: Instant) {
+    pub fn charge(&mut self, source: Source, spent: Duration, now: Instant) {
         self.standing(source, now).budget.charge(spent, now);
     }
 
     /// Replaces what was charged in advance with what was spent.
-    pub fn correct(
-        &mut self,
-        source: SourcePrefix,
-        charged: Duration,
-        spent: Duration,
-        now: Instant,
-    ) {
+    pub fn correct(&mut self, source: Source, charged: Duration, spent: Duration, now: Instant) {
         self.standing(source, now)
             .budget
             .correct(charged, spent, now);
     }
 
     /// Returns what a source had cost when it last had something in the queue.
-    pub fn cost(&mut self, source: SourcePrefix, now: Instant) -> u64 {
+    pub fn cost(&mut self, source: Source, now: Instant) -> u64 {
         self.standing(source, now).cost
     }
 
     /// Remembers what a source has cost.
-    pub fn keep_cost(&mut self, source: SourcePrefix, cost: u64) {
+    pub fn keep_cost(&mut self, source: Source, cost: u64) {
         let known = self.known.get_mut(&source);
         if let Some(standing) = known.or_else(|| self.unknown.get_mut(&source)) {
             standing.cost = cost;
         }
     }
 
-    fn standing(&mut self, source: SourcePrefix, now: Instant) -> &mut Standing {
+    fn standing(&mut self, source: Source, now: Instant) -> &mut Standing {
         if self.known.get(&source).is_some() {
             let budget = self.budget;
             return self.known.entry(source, || Standing::new(budget, now));
@@ -168,7 +171,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    fn source(number: u32) -> SourcePrefix {
+    fn source(number: u32) -> Source {
         IpAddr::V4(Ipv4Addr::from_bits(number << 8)).into()
     }
 
@@ -187,11 +190,24 @@ mod tests {
     }
 
     #[test]
+    fn a_neighbour_costs_an_address_nothing() {
+        let mut standings = Standings::new(Duration::from_secs(1));
+        let [good, bad] = [7, 8].map(|last| Source::from(IpAddr::from([192, 0, 2, last])));
+        standings.judged(good, true, at(0));
+        (0..99).for_each(|_| standings.judged(bad, false, at(1)));
+        assert_eq!(standings.payer(good, at(2)), good);
+        assert_eq!(standings.payer(bad, at(2)), bad.prefix());
+        (0..2).for_each(|_| standings.judged(good, false, at(3)));
+        assert_eq!(standings.payer(good, at(3)), good.prefix(), "its own count");
+    }
+
+    #[test]
     fn a_flood_of_sources_pushes_no_known_one_out() {
         let mut standings = Standings::new(Duration::from_secs(1));
         standings.judged(source(0), true, at(0));
         for number in 1..=3 * SOURCES_MAX as u32 {
             standings.judged(source(number), false, at(1));
+            standings.charge(source(number).prefix(), Duration::ZERO, at(1));
         }
         assert_eq!(standings.class(source(0), at(2)), Class::Known);
         assert_eq!(standings.unknown.count(), SOURCES_MAX);

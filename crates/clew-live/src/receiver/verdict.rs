@@ -20,7 +20,7 @@ impl<K: KeySource> Inbound<K> {
         let held = conclusion.verdict == Verdict::Valid || conclusion.reason == Reason::Duplicate;
         let says_something = conclusion.reason != Reason::Duplicate;
         if says_something {
-            self.queue.standings.judged(job.source, held, now);
+            self.queue.standings.judged(job.address, held, now);
         }
         if held && is_own {
             self.metrics.good_signatures += 1;
@@ -68,7 +68,7 @@ impl<K: KeySource> Inbound<K> {
     }
 
     fn followers_of(&mut self, job: &Job) -> Vec<(Pending, Token)> {
-        let leader = job.block.map(|block| (job.source, block));
+        let leader = job.block.map(|block| (job.address, block));
         leader.map_or_else(Vec::new, |leader| self.followers.remove(&leader))
     }
 

@@ -1,7 +1,7 @@
 //! What verifiers do, on any thread.
 
 use super::order::Token;
-use super::queue::SourcePrefix;
+use super::queue::Source;
 use clew_packet::{Affinity, Checked, Pending, Windows};
 use rand_core::CryptoRng;
 use std::time::Duration;
@@ -17,7 +17,10 @@ pub(crate) struct Task {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     pub token: Token,
-    pub source: SourcePrefix,
+    /// Who pays: the address or its prefix.
+    pub source: Source,
+    /// The address that is judged by it.
+    pub address: Source,
     /// What other packets of its block have, too: they wait for this one.
     pub block: Option<Affinity>,
     /// Packets of its block.

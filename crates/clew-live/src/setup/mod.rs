@@ -77,6 +77,19 @@ impl Plan {
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.prepare.iter().chain(&self.capture)
     }
+
+    /// Returns the steps that go when somebody removes the interface: itself, and routes through it.
+    pub fn of_interface(&self) -> Vec<Step> {
+        let is_through = |step: &&Step| match &step.action {
+            Action::Run { arguments, .. } => {
+                let has = |word: &str| arguments.iter().any(|argument| argument == word);
+                has("route") && has("dev")
+            }
+            Action::Queue { .. } | Action::Write { .. } => false,
+        };
+        let routes = self.capture.iter().filter(is_through);
+        self.prepare.iter().chain(routes).cloned().collect()
+    }
 }
 
 impl fmt::Display for Action {

@@ -253,6 +253,19 @@ impl Place {
         Ok(())
     }
 
+    /// Does steps again, whose undo is on the disk.
+    ///
+    /// # Errors
+    /// A step fails.
+    pub fn carry_out_again<'a>(
+        &self,
+        steps: impl IntoIterator<Item = &'a Step>,
+    ) -> Result<(), SetupError> {
+        steps
+            .into_iter()
+            .try_for_each(|step| programs::act(&step.action))
+    }
+
     /// Undoes all steps, the last one first. Those that fail stay on the list.
     ///
     /// # Errors

@@ -27,8 +27,13 @@ pub fn ready(child: &mut Child) {
     assert_eq!(&line, b"ready\n");
 }
 
-/// A TCP server that takes a megabyte and answers with its hash, and a client.
+/// A TCP server at the second host, and a client at the first one.
 pub fn tcp(lan: &Lan, address: &str) {
+    tcp_between(lan, [ONE, TWO], address);
+}
+
+/// A TCP server that takes a megabyte and answers with its hash, and a client.
+pub fn tcp_between(lan: &Lan, [client_at, server_at]: [usize; 2], address: &str) {
     let family = if address.contains(':') {
         "AF_INET6"
     } else {
@@ -44,9 +49,9 @@ pub fn tcp(lan: &Lan, address: &str) {
          c = socket.create_connection(('{address}', 7000), 30)\nc.settimeout(60)\nc.sendall(d)\n\
          c.shutdown(socket.SHUT_WR)\nassert c.recv(32) == hashlib.sha256(d).digest()"
     );
-    let mut server = lan.python(TWO, &server);
+    let mut server = lan.python(server_at, &server);
     ready(&mut server);
-    let done = lan.python(ONE, &client).wait_with_output().unwrap();
+    let done = lan.python(client_at, &client).wait_with_output().unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(server.wait().unwrap().success());
 }

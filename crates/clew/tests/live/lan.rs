@@ -14,6 +14,8 @@ pub const ONE: usize = 0;
 pub const TWO: usize = 1;
 pub const OTHER: usize = 2;
 const HOSTS: usize = 3;
+/// A host that few tests have: see [`Lan::add_behind`].
+pub const BEHIND: usize = 3;
 
 /// What tests say where there are no namespaces.
 const SKIPPED: &str = "SKIPPED: tests of clew up need root, ip, nft, ping and python3";
@@ -123,6 +125,22 @@ impl Lan {
             self.ip(host, "link set wire addrgenmode none");
             self.ip(host, "link set wire up");
             self.address(host, "wire");
+        }
+    }
+
+    /// Adds a host behind the first one: their devices are both called `inside`.
+    pub fn add_behind(&self) {
+        let behind = self.host(BEHIND);
+        assert!(
+            command("ip", &format!("netns add {behind}"))
+                .status
+                .success()
+        );
+        let cable = format!("link add inside type veth peer name inside netns {behind}");
+        self.ip(ONE, &cable);
+        for host in [ONE, BEHIND] {
+            self.ip(host, "link set inside up");
+            self.ip(host, "link set lo up");
         }
     }
 
@@ -332,7 +350,7 @@ impl Drop for Lan {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
-        for host in 0..HOSTS {
+        for host in 0..=BEHIND {
             command("ip", &format!("netns del {}", self.host(host)));
         }
     }

@@ -4,11 +4,20 @@
 mod attacks;
 mod changes;
 mod configuration;
+mod evidence;
 mod failures;
+mod faults;
+mod floods;
+/// Signs what an attacker likes.
+#[path = "../../../clew-live/examples/forge/forger.rs"]
+mod forger;
 mod hosts;
 mod lan;
+mod losses;
 mod others;
 mod replace;
 mod service;
 mod sizes;
+mod traffic;
 mod trailer;
+mod ways;

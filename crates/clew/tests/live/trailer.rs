@@ -45,7 +45,7 @@ fn both(lan: &mut Lan, keys: &str, path_mtu: u16) -> usize {
 }
 
 /// tcpdump on the third host's port to the second one. Returns once it captures.
-fn capture(lan: &Lan, file: &str) -> Child {
+pub fn capture(lan: &Lan, file: &str) -> Child {
     // It changes its user, who writes the file.
     fs::set_permissions(
         file.rsplit_once('/').unwrap().0,
@@ -53,7 +53,15 @@ fn capture(lan: &Lan, file: &str) -> Child {
     )
     .unwrap();
     let mut command = lan.within(OTHER, "tcpdump");
-    let command = command.args(["-i", "port1", "-U", "-w", file, "ip or ip6 and not icmp6"]);
+    let command = command.args([
+        "-i",
+        "port1",
+        "--immediate-mode",
+        "-U",
+        "-w",
+        file,
+        "ip or ip6 and not icmp6",
+    ]);
     let child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
     until("tcpdump", || {
         fs::metadata(file).is_ok_and(|file| file.len() >= 24)
@@ -61,12 +69,12 @@ fn capture(lan: &Lan, file: &str) -> Child {
     child
 }
 
-fn end(mut child: Child) {
+pub fn end(mut child: Child) {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     child.wait().unwrap();
 }
 
-fn verify(lan: &Lan, file: &str) -> Output {
+pub fn verify(lan: &Lan, file: &str) -> Output {
     let group = lan.path("group.clew");
     let group = group.to_str().unwrap();
     lan.in_host(

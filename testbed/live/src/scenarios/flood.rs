@@ -32,6 +32,10 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
             if scene.system.port().is_none() && *kind != Kind::Random {
                 continue;
             }
+            // Nor can what does not sign be forged.
+            if *kind == Kind::Forged && scene.system.forged(scene.bed)?.is_none() {
+                continue;
+            }
             for times in &flood.times {
                 attacked(scene, flood, *kind, *times, calm, samples)?;
             }
@@ -154,12 +158,15 @@ fn attacker(scene: &Scene<'_>, flood: &Flood, kind: Kind, rate: u64) -> io::Resu
         FloodSource::Own => (ATTACKER, "0"),
         FloodSource::Random => (ATTACKER, "16"),
     };
+    let (to, from) = (format!("{}:{port}", FAR_OUTER[0]), format!("{from}:{port}"));
+    let templates = (kind == Kind::Forged).then(|| scene.system.forged(scene.bed));
+    let templates = templates.transpose()?.flatten();
+    let templates = templates.map(|path| path.to_string_lossy().into_owned());
     let kind = kind.to_possible_value();
     let kind = kind.ok_or_else(|| io::Error::other("a kind without a name"))?;
-    let (to, from) = (format!("{}:{port}", FAR_OUTER[0]), format!("{from}:{port}"));
     let time = format!("{}s", (flood.time + 2 * LEAD).as_secs_f64());
     let (program, rate) = (program.to_string_lossy(), rate.max(1).to_string());
-    let command = [
+    let mut command = vec![
         &*program,
         "attack",
         "--to",
@@ -177,5 +184,8 @@ fn attacker(scene: &Scene<'_>, flood: &Flood, kind: Kind, rate: u64) -> io::Resu
         "--hear",
         "64",
     ];
+    if let Some(path) = &templates {
+        command.extend(["--templates", path]);
+    }
     Process::start(scene.topology.attacker()?, "attacker", &command)
 }

@@ -14,20 +14,27 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A try. Returns `None` if it is not for this network.
-type Try = fn(&Scene<'_>, &Tools<'_>) -> io::Result<Option<()>>;
+/// A try with the hosts' addresses of a family. Returns `None` if it is not for this network.
+type Try = fn(&Scene<'_>, &Tools<'_>, &Ends) -> io::Result<Option<()>>;
 
 /// What tries need beside the system's programs.
 struct Tools<'a> {
     tunnel_bench: Option<&'a Path>,
+    python: Option<&'a Path>,
+}
+
+/// Where the hosts are, as the other one knows it.
+struct Ends {
+    client: String,
+    server: String,
 }
 
 const TRIES: [(&str, Try); 10] = [
-    ("ping", ping_v4),
-    ("ping6", ping_v6),
+    ("ping", ping),
     ("ping 1200", ping_long),
     ("from far", from_far),
     ("TCP", tcp),
+    ("TCP from far", tcp_from_far),
     ("UDP", udp),
     ("curl", curl),
     ("ssh", ssh),
@@ -35,13 +42,16 @@ const TRIES: [(&str, Try); 10] = [
     ("QUIC", quic),
 ];
 
+/// What columns of the families end in.
+const FAMILIES: [&str; 2] = ["", " v6"];
+
 const FILE_BYTES: usize = 3_000_000;
 
 /// Runs all tries for each system in each network. Returns whether all that were made succeeded.
 pub fn run(
     common: &Common,
     shapes: &[Shape],
-    tunnel_bench: Option<&Path>,
+    (tunnel_bench, python): (Option<&Path>, Option<&Path>),
     record: &mut Record,
 ) -> io::Result<bool> {
     need(&[
@@ -56,13 +66,21 @@ pub fn run(
     } else {
         shapes
     };
-    let columns = ["row"].into_iter().chain(TRIES.map(|(name, _)| name));
+    let of = |family: &'static str| TRIES.map(|(name, _)| format!("{name}{family}"));
+    let columns = FAMILIES.into_iter().flat_map(of);
+    let columns: Vec<String> = ["row".to_owned()].into_iter().chain(columns).collect();
     let title = "What works between the near and the far host";
-    let mut table = Table::new("works", title, columns);
+    let mut table = Table::new("works", title, columns.iter().map(String::as_str));
     let mut all = true;
     for shape in shapes {
         in_turn(common, *shape, Beside::default(), |scene, _| {
-            let (cells, notes) = tries(scene, &Tools { tunnel_bench });
+            let (cells, notes) = tries(
+                scene,
+                &Tools {
+                    tunnel_bench,
+                    python,
+                },
+            );
             all &= notes.is_empty();
             table.row(format!("{} {shape:?}", scene.system.name()), cells);
             record.notes.extend(notes);
@@ -75,90 +93,91 @@ pub fn run(
 
 /// The cells of a row, and what went wrong.
 fn tries(scene: &Scene<'_>, tools: &Tools<'_>) -> (Vec<&'static str>, Vec<String>) {
-    let mut notes = Vec::new();
-    let cells = TRIES
-        .iter()
-        .map(|(name, attempt)| match attempt(scene, tools) {
-            Ok(Some(())) => "yes",
-            Ok(None) => BLANK,
-            Err(error) => {
-                let (system, shape) = (scene.system.name(), scene.topology.shape);
-                notes.push(format!("{system} {shape:?}, {name}: {error}"));
-                "no"
-            }
-        });
-    (cells.collect(), notes)
+    let (mut cells, mut notes) = (Vec::new(), Vec::new());
+    let (client, server) = (&scene.running.client, &scene.running.server);
+    let ends = |client: &String, server: &String| Ends {
+        client: client.clone(),
+        server: server.clone(),
+    };
+    let v6 = client.v6.as_ref().zip(server.v6.as_ref());
+    let families = [
+        Some(ends(&client.v4, &server.v4)),
+        v6.map(|(client, server)| ends(client, server)),
+    ];
+    for (family, ends) in FAMILIES.iter().zip(families) {
+        for (name, attempt) in TRIES {
+            let done = ends.as_ref().map(|ends| attempt(scene, tools, ends));
+            cells.push(match done {
+                Some(Ok(Some(()))) => "yes",
+                None | Some(Ok(None)) => BLANK,
+                Some(Err(error)) => {
+                    let (system, shape) = (scene.system.name(), scene.topology.shape);
+                    notes.push(format!("{system} {shape:?}, {name}{family}: {error}"));
+                    "no"
+                }
+            });
+        }
+    }
+    (cells, notes)
 }
 
-/// The hosts, and the far host's address as the near host uses it.
-fn near<'a>(scene: &'a Scene<'_>) -> (&'a Namespace, &'a Namespace, &'a str) {
+/// The namespaces of both hosts.
+fn hosts<'a>(scene: &'a Scene<'_>) -> (&'a Namespace, &'a Namespace) {
     let (client, server) = (scene.topology.client(), scene.topology.server());
-    (client.namespace, server.namespace, &scene.running.server.v4)
+    (client.namespace, server.namespace)
 }
 
 fn done<T>(result: io::Result<T>) -> io::Result<Option<()>> {
     result.map(|_| Some(()))
 }
 
-fn ping_v4(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, _, address) = near(scene);
-    done(printed(
-        client,
-        &["ping", "-c", "3", "-i", "0.2", "-W", "2", address],
-    ))
+fn pings(from: &Namespace, to: &str, more: &[&str]) -> io::Result<Option<()>> {
+    let ping = ["ping", "-c", "3", "-i", "0.2", "-W", "2"];
+    done(printed(from, &[&ping[..], more, &[to]].concat()))
 }
 
-fn ping_v6(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, _, _) = near(scene);
-    let Some(address) = &scene.running.server.v6 else {
-        return Ok(None);
+fn ping(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    pings(hosts(scene).0, &ends.server, &[])
+}
+
+/// As long as QUIC's first datagrams, and as what IPv6 promises (1280 with both headers): not to be cut.
+fn ping_long(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let length = if ends.server.contains(':') {
+        "1232"
+    } else {
+        "1172"
     };
-    // 1280 bytes with both headers: what IPv6 promises.
-    let command = [
-        "ping", "-c", "3", "-i", "0.2", "-W", "2", "-s", "1232", "-M", "do", address,
-    ];
-    done(printed(client, &command))
+    pings(hosts(scene).0, &ends.server, &["-s", length, "-M", "do"])
 }
 
-/// As long as QUIC's first datagrams, not to be cut.
-fn ping_long(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, _, address) = near(scene);
-    let command = [
-        "ping", "-c", "3", "-i", "0.2", "-W", "2", "-s", "1172", "-M", "do", address,
-    ];
-    done(printed(client, &command))
-}
-
-fn from_far(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (_, server, _) = near(scene);
-    if !scene.running.both_ways {
-        return Ok(None);
+fn from_far(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    match scene.running.both_ways {
+        true => pings(hosts(scene).1, &ends.client, &[]),
+        false => Ok(None),
     }
-    done(printed(
-        server,
-        &[
-            "ping",
-            "-c",
-            "3",
-            "-i",
-            "0.2",
-            "-W",
-            "2",
-            &scene.running.client.v4,
-        ],
-    ))
 }
 
-fn tcp(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    stream(scene, None)
+fn tcp(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    stream(scene.hosts(), &ends.server, None)
 }
 
-fn udp(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    stream(scene, Some(1000))
+fn tcp_from_far(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let [near, far] = scene.hosts();
+    match scene.running.both_ways {
+        true => stream([far, near], &ends.client, None),
+        false => Ok(None),
+    }
 }
 
-fn stream(scene: &Scene<'_>, datagrams: Option<usize>) -> io::Result<Option<()>> {
-    let (_, _, address) = near(scene);
+fn udp(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    stream(scene.hosts(), &ends.server, Some(1000))
+}
+
+fn stream(
+    hosts: [&Namespace; 2],
+    address: &str,
+    datagrams: Option<usize>,
+) -> io::Result<Option<()>> {
     let load = Load {
         time: Duration::from_secs(1),
         warm_up: Duration::ZERO,
@@ -167,7 +186,7 @@ fn stream(scene: &Scene<'_>, datagrams: Option<usize>) -> io::Result<Option<()>>
         rate: 5_000_000,
         datagrams,
     };
-    let found = iperf(scene.hosts(), address, &load)?;
+    let found = iperf(hosts, address, &load)?;
     match found.bits > 2.5e6 {
         true => Ok(Some(())),
         false => Err(io::Error::other(format!(
@@ -177,8 +196,8 @@ fn stream(scene: &Scene<'_>, datagrams: Option<usize>) -> io::Result<Option<()>>
     }
 }
 
-fn curl(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, server, address) = near(scene);
+fn curl(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let ((client, server), address) = (hosts(scene), ends.server.as_str());
     let folder = scene.bed.folder.join("www");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("file"), vec![7; FILE_BYTES])?;
@@ -188,12 +207,18 @@ fn curl(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
         "-m",
         "http.server",
         "8080",
+        "--bind",
+        address,
         "--directory",
         &folder,
     ];
     let _server = Process::quiet(server, "http.server", &command)?;
     wait_for_port(server, "-t", 8080)?;
-    let url = format!("http://{address}:8080/file");
+    let host = match address.contains(':') {
+        true => format!("[{address}]"),
+        false => address.to_owned(),
+    };
+    let url = format!("http://{host}:8080/file");
     let command = [
         "curl",
         "-sS",
@@ -212,8 +237,8 @@ fn curl(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
     }
 }
 
-fn ssh(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, server, address) = near(scene);
+fn ssh(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let ((client, server), address) = (hosts(scene), ends.server.as_str());
     let path = |name: &str| scene.bed.folder.join(name).to_string_lossy().into_owned();
     let (key, config) = (path("ssh_key"), path("sshd_config"));
     if !Path::new(&key).exists() {
@@ -261,8 +286,8 @@ fn ssh(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
     }
 }
 
-fn dns(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, server, address) = near(scene);
+fn dns(scene: &Scene<'_>, _: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let ((client, server), address) = (hosts(scene), ends.server.as_str());
     let program = include_str!("dns.py");
     let serve = ["python3", "-c", program, "serve", address];
     let _server = Process::start(server, "dns", &serve)?;
@@ -270,10 +295,10 @@ fn dns(scene: &Scene<'_>, _: &Tools<'_>) -> io::Result<Option<()>> {
     done(printed(client, &["python3", "-c", program, "ask", address]))
 }
 
-fn quic(scene: &Scene<'_>, tools: &Tools<'_>) -> io::Result<Option<()>> {
-    let (client, server, address) = near(scene);
+fn quic(scene: &Scene<'_>, tools: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let ((client, server), address) = (hosts(scene), ends.server.as_str());
     let Some(program) = tools.tunnel_bench else {
-        return Ok(None);
+        return quic_of_python(scene, tools, ends);
     };
     let program = program.to_string_lossy();
     let file = scene.bed.folder.join("quinn");
@@ -291,5 +316,22 @@ fn quic(scene: &Scene<'_>, tools: &Tools<'_>) -> io::Result<Option<()>> {
     done(printed(
         client,
         &[&program, "fetch", "quinn", &path, "--bytes", "1000000"],
+    ))
+}
+
+/// The same with aioquic, a QUIC that another Python brings.
+fn quic_of_python(scene: &Scene<'_>, tools: &Tools<'_>, ends: &Ends) -> io::Result<Option<()>> {
+    let ((client, server), address) = (hosts(scene), ends.server.as_str());
+    let Some(python) = tools.python else {
+        return Ok(None);
+    };
+    let (python, program) = (python.to_string_lossy(), include_str!("quic.py"));
+    let folder = scene.bed.folder.to_string_lossy();
+    let serve = [&*python, "-c", program, "serve", address, &folder];
+    let _server = Process::start(server, "aioquic", &serve)?;
+    wait_for_port(server, "-u", 4433)?;
+    done(printed(
+        client,
+        &[&python, "-c", program, "fetch", address, &folder],
     ))
 }

@@ -3,7 +3,8 @@
 use super::{Addresses, Counts, Running, System};
 use crate::bed::{Bed, Namespace};
 use crate::process::{Process, built, output, printed_here, wait_until};
-use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, Shape, Topology};
+use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
+use clap::ValueEnum;
 use serde_json::Value;
 use std::fs;
 use std::io;
@@ -23,10 +24,22 @@ pub struct Clew {
     pub block: u16,
     /// Windows follow what is in flight.
     pub is_adaptive: bool,
+    /// How signed packets travel. Those other than `udp-tunnel` are for packets between both ends of the
+    /// line.
+    pub carrier: &'static str,
 }
 
 /// What it is built as.
 pub(super) const PROGRAM: &str = "clew";
+const FORGE: &str = "examples/forge";
+/// How many forged datagrams the attacker sends in turn.
+const FORGED: &str = "64";
+/// Carriers.
+pub const TUNNEL: &str = "udp-tunnel";
+pub const TRANSPORT: &str = "udp-transport";
+pub const TRAILER: &str = "trailer";
+/// Room for the longest trailer behind the smallest packet that IPv6 needs whole.
+const TRAILED_MTU: u16 = 1_800;
 const PORT: u16 = 4_909;
 /// Precursors of each signer, all there before the first packet.
 static POOL: AtomicU32 = AtomicU32::new(16_384);
@@ -39,6 +52,16 @@ const NOBODY: u32 = 65_534;
 
 /// The schemes whose groups this run has made.
 static MADE: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+/// Says how many precursors signers of this run have.
+pub fn set_pool(count: u32) {
+    POOL.store(count, Ordering::Relaxed);
+}
+
+/// How many precursors signers of this run have.
+pub(super) fn pool() -> u32 {
+    POOL.load(Ordering::Relaxed)
+}
 
 impl System for Clew {
     fn name(&self) -> &'static str {
@@ -53,8 +76,15 @@ impl System for Clew {
         self.name == "clew"
     }
 
+    fn shapes(&self) -> &'static [Shape] {
+        match self.carrier {
+            TUNNEL => Shape::value_variants(),
+            _ => &[Shape::Pair],
+        }
+    }
+
     fn port(&self) -> Option<u16> {
-        Some(PORT)
+        (self.carrier != TRAILER).then_some(PORT)
     }
 
     fn available(&self) -> io::Result<()> {
@@ -64,6 +94,9 @@ impl System for Clew {
     fn start(&self, bed: &Bed, topology: &Topology) -> io::Result<Running> {
         let (client, server) = (topology.client(), topology.server());
         let keys = keys(self.scheme)?;
+        if self.carrier != TUNNEL {
+            return self.start_between_ends(bed, topology, &keys);
+        }
         let near = Daemon {
             side: "near",
             keys: &keys,
@@ -102,6 +135,18 @@ impl System for Clew {
         })
     }
 
+    fn forged(&self, bed: &Bed) -> io::Result<Option<PathBuf>> {
+        let (folder, program) = (keys(self.scheme)?, built(FORGE)?);
+        let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let (key, group) = (path("forger.key"), path("group.clew"));
+        let [from, to] = ["10.78.1.1:9", "10.78.2.1:9"];
+        let program = program.to_string_lossy();
+        let lines = printed_here(&[&program, &key, &group, from, to, FORGED])?;
+        let file = bed.folder.join("forged");
+        fs::write(&file, lines)?;
+        Ok(Some(file))
+    }
+
     fn counts(&self, topology: &Topology) -> io::Result<Option<[Counts; 2]>> {
         let [near, far] = [("near", topology.near()), ("far", topology.far())];
         let of = |(side, namespace): (&str, &Namespace)| status(side, namespace).map(|s| read(&s));
@@ -109,14 +154,47 @@ impl System for Clew {
     }
 }
 
-/// Says how many precursors signers of this run have.
-pub fn set_pool(precursors: u32) {
-    POOL.store(precursors, Ordering::Relaxed);
-}
-
-/// How many precursors signers of this run have.
-pub(super) fn pool() -> u32 {
-    POOL.load(Ordering::Relaxed)
+impl Clew {
+    /// Both daemons, for packets between the addresses of the line.
+    fn start_between_ends(
+        &self,
+        bed: &Bed,
+        topology: &Topology,
+        keys: &Path,
+    ) -> io::Result<Running> {
+        let has_endpoint = self.carrier != TRAILER;
+        let near = Daemon {
+            side: "near",
+            keys,
+            peer: ["198.18.0.2/32", "fd00:18::2/128"],
+            endpoint: has_endpoint.then_some(FAR_OUTER[0]),
+        };
+        let far = Daemon {
+            side: "far",
+            keys,
+            peer: ["198.18.0.1/32", "fd00:18::1/128"],
+            endpoint: None,
+        };
+        for namespace in [topology.near(), topology.far()] {
+            let mtu = if has_endpoint { 1_500 } else { TRAILED_MTU };
+            namespace.ip(&format!("link set net0 mtu {mtu}"))?;
+        }
+        let near_runs = near.start(bed, topology.near(), self, None)?;
+        let far_runs = far.start(bed, topology.far(), self, None)?;
+        near.wait_for_pool(topology.near())?;
+        far.wait_for_pool(topology.far())?;
+        let addresses = |[v4, v6]: [&str; 2]| Addresses {
+            v4: v4.into(),
+            v6: Some(v6.into()),
+        };
+        Ok(Running {
+            near: vec![near_runs],
+            far: vec![far_runs],
+            client: addresses(NEAR_OUTER),
+            server: addresses(FAR_OUTER),
+            both_ways: true,
+        })
+    }
 }
 
 /// A group of a scheme and a key for each side, made once in a run.
@@ -142,6 +220,13 @@ pub fn keys(scheme: &'static str) -> io::Result<PathBuf> {
         printed_here(&[&program, "enrol", &group, side, "-o", &path])?;
         chown(&key, Some(NOBODY), Some(NOBODY))?;
     }
+    // A machine of another group, which claims to be of this one.
+    let other = folder.join("other").to_string_lossy().into_owned();
+    printed_here(&[
+        &program, "group", "create", &other, "--name", "other", "--scheme", scheme,
+    ])?;
+    let key = folder.join("forger.key").to_string_lossy().into_owned();
+    printed_here(&[&program, "enrol", &other, "forger", "-o", &key])?;
     let public = folder.join("group.clew");
     fs::copy(folder.join("fleet/public/group.clew"), &public)?;
     fs::set_permissions(&public, fs::Permissions::from_mode(0o644))?;
@@ -196,7 +281,11 @@ impl Daemon<'_> {
     }
 
     fn configuration(&self, clew: &Clew) -> String {
-        let (mode, block, pool) = (clew.mode, clew.block, pool());
+        let (mode, block, carrier) = (clew.mode, clew.block, clew.carrier);
+        let path_mtu = match carrier {
+            TRAILER => format!("path-mtu = {TRAILED_MTU}\n"),
+            _ => String::new(),
+        };
         let keys = self.keys.display();
         let [v4, v6] = self.peer;
         // Clue's receivers verify a window at once; our default does not.
@@ -211,9 +300,10 @@ impl Daemon<'_> {
         let endpoint = self.endpoint.map(|at| format!("endpoint = \"{at}\"\n"));
         format!(
             "key = \"{keys}/{}.key\"\nuser = \"nobody\"\ninbound = \"enforce\"\noutbound = \"require\"\n\
-             {whole}[signing]\nmode = \"{mode}\"\nblock = {block}\npool = {pool}\n{k}\
+             {whole}carrier = \"{carrier}\"\n{path_mtu}[signing]\nmode = \"{mode}\"\nblock = {block}\npool = {}\n{k}\
              [[peer]]\nprefixes = [\"{v4}\", \"{v6}\"]\n{}group = \"{keys}/group.clew\"\n",
             self.side,
+            pool(),
             endpoint.unwrap_or_default()
         )
     }

@@ -97,7 +97,7 @@ impl Clue {
             &keys,
             "--side",
             name,
-            "--pool",
+            "--precursors",
             &pool,
         ];
         side.start(self.name, &command, PORT, PATIENCE)

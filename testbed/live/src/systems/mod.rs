@@ -14,6 +14,7 @@ use crate::process::Process;
 use crate::topology::{Shape, Topology};
 use clap::ValueEnum;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A system under test: a row of a table.
@@ -39,6 +40,12 @@ pub trait System {
 
     /// Says what is missing on this machine, with a hint.
     fn available(&self) -> io::Result<()>;
+
+    /// A file of datagrams for the far carrier, a line of hex digits each, whose signatures are good but
+    /// for the credential. `None` of a system that does not sign.
+    fn forged(&self, _: &Bed) -> io::Result<Option<PathBuf>> {
+        Ok(None)
+    }
 
     /// Carries packets until the result is dropped.
     fn start(&self, bed: &Bed, topology: &Topology) -> io::Result<Running>;
@@ -135,6 +142,11 @@ pub fn all() -> Vec<Box<dyn System>> {
                 mode,
                 block,
                 is_adaptive: name.ends_with("adaptive"),
+                carrier: match name {
+                    "clew-transport" => clew::TRANSPORT,
+                    "clew-trailer" => clew::TRAILER,
+                    _ => clew::TUNNEL,
+                },
             })
         }),
     );
@@ -178,7 +190,7 @@ const SYNCHRONOUS: [Synchronous; 4] = [
 /// Name, text, scheme, mode, and the largest block.
 type Daemon = (&'static str, &'static str, &'static str, &'static str, u16);
 
-const DAEMONS: [Daemon; 12] = [
+const DAEMONS: [Daemon; 14] = [
     ("clew", "clew up, xr, mode tree", "xr", "tree", 64),
     (
         "clew-128",
@@ -249,6 +261,20 @@ const DAEMONS: [Daemon; 12] = [
         "clew up, bbs04, mode each",
         "bbs04",
         "each",
+        64,
+    ),
+    (
+        "clew-transport",
+        "clew up, udp-transport, between the ends of the line",
+        "xr",
+        "tree",
+        64,
+    ),
+    (
+        "clew-trailer",
+        "clew up, trailer, between the ends of the line",
+        "xr",
+        "tree",
         64,
     ),
 ];

@@ -8,7 +8,7 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-fn source(number: u32) -> SourcePrefix {
+fn source(number: u32) -> Source {
     IpAddr::V4(Ipv4Addr::from_bits(number << 8)).into()
 }
 
@@ -39,7 +39,7 @@ fn share(queue: &mut FairQueue<u32>, costs: &[Duration]) -> Vec<Duration> {
         }
         let (batch, _) = queue.take(now);
         let charged = batch.charged();
-        let sources: Vec<SourcePrefix> = batch.items.iter().map(|(s, _)| *s).collect();
+        let sources: Vec<Source> = batch.items.iter().map(|(s, _)| *s).collect();
         let costs_of_batch = batch.items.iter().map(|(_, n)| costs[*n as usize]);
         let cost: Duration = costs_of_batch.sum();
         for (_, number) in batch.items {
@@ -83,7 +83,7 @@ fn an_unknown_source_has_a_budget_and_so_have_all() {
             queue.push(source(number), number, at(ms));
         }
         let (batch, _) = queue.take(at(ms));
-        let sources: Vec<SourcePrefix> = batch.items.iter().map(|(s, _)| *s).collect();
+        let sources: Vec<Source> = batch.items.iter().map(|(s, _)| *s).collect();
         let cost = MS * sources.len() as u32;
         queue.charge(&sources, batch.charged(), cost, at(ms));
         let own = sources.iter().filter(|s| **s == source(0)).count() as u32;
@@ -140,7 +140,10 @@ fn of_many_new_sources_the_first_is_first() {
 
 #[test]
 fn sources_are_networks() {
-    let prefix = |text: &str| SourcePrefix::from(text.parse::<IpAddr>().unwrap());
+    let source = |text: &str| Source::from(text.parse::<IpAddr>().unwrap());
+    assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
+    assert_eq!(source("192.0.2.1"), source("::ffff:192.0.2.1"));
+    let prefix = |text| source(text).prefix();
     assert_eq!(prefix("192.0.2.1"), prefix("192.0.2.200"));
     assert_eq!(prefix("192.0.2.1"), prefix("::ffff:192.0.2.9"));
     assert_ne!(prefix("192.0.2.1"), prefix("192.0.3.1"));
@@ -165,7 +168,7 @@ fn all_lists_agree() {
             4..6 => {
                 let (batch, stale) = queue.take(at(ms.into()));
                 left += batch.items.len() + stale.len();
-                let sources: Vec<SourcePrefix> = batch.items.iter().map(|(s, _)| *s).collect();
+                let sources: Vec<Source> = batch.items.iter().map(|(s, _)| *s).collect();
                 let spent = Duration::from_micros(below(9_000).into());
                 queue.charge(&sources, batch.charged(), spent, at(ms.into()));
             }

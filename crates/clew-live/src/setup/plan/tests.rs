@@ -106,6 +106,23 @@ fn each_step_but_settings_has_its_undo() {
 }
 
 #[test]
+fn what_goes_with_the_interface_is_made_again() {
+    let config = config("inbound = \"enforce\"", HOST);
+    let steps = plan(&config, &facts(&config)).of_interface();
+    let steps: Vec<String> = steps.iter().map(|step| step.action.to_string()).collect();
+    let begins = [
+        "ip tuntap add",
+        "ip link set",
+        "ip link set",
+        "ip -4 route add",
+    ];
+    assert_eq!(steps.len(), begins.len(), "{steps:?}");
+    for (step, begin) in steps.iter().zip(begins) {
+        assert!(step.starts_with(begin), "{step}");
+    }
+}
+
+#[test]
 fn families_without_a_prefix_are_left_alone() {
     assert!(rules(&planned("", HOST), "-6").is_empty());
     let both = planned("", BOTH);

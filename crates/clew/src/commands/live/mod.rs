@@ -8,8 +8,10 @@ mod queue;
 mod readable;
 mod reasons;
 mod replace;
+mod starter;
 mod status;
 mod supervise;
+mod teller;
 mod up;
 
 pub use down::{confirm, down};

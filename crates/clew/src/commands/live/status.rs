@@ -185,7 +185,7 @@ fn tell_filtered(status: &Status) {
     }
 }
 
-fn clock(clock: ClockStatus) -> String {
+pub(super) fn clock(clock: ClockStatus) -> String {
     match (clock.is_synchronised, clock.error_us) {
         (Some(true), Some(error)) => {
             format!("right within {:.1} ms, says the system", error as f64 / 1e3)

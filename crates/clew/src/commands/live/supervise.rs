@@ -1,41 +1,26 @@
 //! The process that keeps root: it sets up, waits, and undoes.
 
-use super::plane::{GO, PREPARED, READY, SOCKETS, listening, signals};
-use super::{plural, port_failed, replace};
+use super::plane::signals;
+use super::starter::{AGAIN, Starter, end};
+use super::teller::Teller;
+use super::{plural, replace};
 use crate::clock::spoken;
 use crate::failure::{Failure, Status};
-use clew_live::carrier::Udp;
-use clew_live::config::{CarrierMode, Config};
-use clew_live::control::{Answer, Request, ask};
-use clew_live::setup::{Kept, Place, Plan, Programs, filtered};
+use clew_live::config::Config;
+use clew_live::setup::{Kept, Place, Plan};
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
 use sd_notify::NotifyState;
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
-
-/// How long the data plane may take to start.
-const START: Duration = Duration::from_secs(20);
-
-/// How long it may take to end before it is killed.
-const END: Duration = Duration::from_secs(5);
 
 /// How often to look for a confirmation.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// How often the data plane is told what the host's filter counted, and asked whether it turns.
-const TELL: Duration = Duration::from_secs(5);
-
-/// Waits before a data plane that failed starts again: doubled each time, up to the second.
-const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
 /// A data plane that ran for so long starts again without delay.
 const STEADY: Duration = Duration::from_secs(60);
@@ -50,24 +35,8 @@ pub(super) struct Supervised<'a> {
     pub confirm: Option<Duration>,
 }
 
-/// What every data plane of this supervisor is started with.
-struct Starter<'a> {
-    up: &'a Supervised<'a>,
-    signals: &'a SignalFd,
-    /// Bound here, so that datagrams wait while no data plane runs. `None` with trailers.
-    sockets: Option<Udp>,
-    /// The program of the next data plane.
-    program: PathBuf,
-}
-
-/// A data plane that has all that it needs, and waits for its turn.
-struct Prepared {
-    child: Child,
-    output: BufReader<ChildStdout>,
-}
-
 /// Why the wait for a data plane ended.
-enum Ended {
+pub(super) enum Ended {
     /// A signal asked for the end.
     Asked,
     /// Nobody confirmed.
@@ -225,237 +194,19 @@ impl Supervised<'_> {
     }
 }
 
-impl<'a> Starter<'a> {
-    /// Binds the port, or takes the sockets of a service manager.
-    fn new(up: &'a Supervised<'a>, signals: &'a SignalFd) -> Result<Self, Failure> {
-        let port = up.config.port;
-        let sockets = match up.config.carrier {
-            CarrierMode::Trailer => None,
-            CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
-                let bound = Udp::adopt(&listening()?, port);
-                Some(bound.map_err(|error| port_failed(port, &error))?)
-            }
-        };
-        Ok(Self {
-            up,
-            signals,
-            sockets,
-            // The file of this program may be another one by then.
-            program: "/proc/self/exe".into(),
-        })
-    }
-
-    /// Starts a data plane and waits until it has all that it needs.
-    fn prepare(&self) -> Result<Prepared, Failure> {
-        let failed = |error| Failure::new(format!("cannot start the data plane: {error}"));
-        let sockets = self.sockets.as_ref();
-        let numbers: Vec<String> = sockets
-            .map(Udp::numbers)
-            .unwrap_or_default()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let mut command = Command::new(&self.program);
-        command
-            .args(["up", "--stage", "plane"])
-            .arg(self.up.path)
-            .env_remove("NOTIFY_SOCKET")
-            .env(SOCKETS, numbers.join(","))
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        self.inherit(true).map_err(failed)?;
-        let child = command.spawn();
-        self.inherit(false).map_err(failed)?;
-        let mut child = child.map_err(failed)?;
-        let output = child.stdout.take().map(BufReader::new);
-        let mut output = output.ok_or_else(|| Failure::new("the data plane has no output"))?;
-        match says(&mut output, PREPARED, self.signals) {
-            true => Ok(Prepared { child, output }),
-            false => {
-                end(&mut child);
-                Err(Failure::new("the data plane did not start"))
-            }
-        }
-    }
-
-    /// Lets the next program that is started have the sockets, or not.
-    fn inherit(&self, is_to: bool) -> std::io::Result<()> {
-        let flags = if is_to {
-            FdFlag::empty()
-        } else {
-            FdFlag::FD_CLOEXEC
-        };
-        let set = |socket: BorrowedFd<'_>| fcntl(socket, FcntlArg::F_SETFD(flags)).map(drop);
-        let mut sockets = self.sockets.iter().flat_map(Udp::descriptors);
-        sockets.try_for_each(set).map_err(Into::into)
-    }
-
-    /// Starts the data plane and waits until packets go through.
-    fn start(&self) -> Result<Child, Failure> {
-        let prepared = self.prepare()?;
-        self.go(prepared)
-    }
-
-    fn go(&self, prepared: Prepared) -> Result<Child, Failure> {
-        let Prepared {
-            mut child,
-            mut output,
-        } = prepared;
-        let told = child.stdin.take().map(|mut input| writeln!(input, "{GO}"));
-        match told.is_some_and(|told| told.is_ok()) && says(&mut output, READY, self.signals) {
-            true => Ok(child),
-            false => {
-                end(&mut child);
-                Err(Failure::new("the data plane did not start"))
-            }
-        }
-    }
-
-    /// Starts the data plane of another program, and ends the one that runs. What comes between waits
-    /// in the sockets, and in the queue that the new one has of the interface.
-    fn hand_over(&mut self, running: &mut Child, program: PathBuf) -> Result<(), Failure> {
-        if self.up.config.carrier == CarrierMode::Trailer {
-            return Err(Failure::new(
-                "carrier = \"trailer\": the kernel's queue has one process, so nothing can be handed \
-                 over: clew down, then clew up",
-            ));
-        }
-        let earlier = std::mem::replace(&mut self.program, program);
-        let prepared = self
-            .prepare()
-            .inspect_err(|_| self.program.clone_from(&earlier));
-        let prepared = prepared.map_err(|failure| {
-            Failure::new(format!("{}; the one before goes on", failure.message))
-        })?;
-        end(running);
-        let started = self.go(prepared).or_else(|failure| {
-            tracing::error!("{}; the program before starts again", failure.message);
-            self.program = earlier;
-            self.start().and_then(|child| {
-                *running = child;
-                Err(failure)
-            })
-        });
-        *running = started?;
-        Ok(())
-    }
-
-    /// Starts the data plane again and again, after ever longer waits.
-    fn restart(&self, mut wait: Duration) -> Result<Child, Ended> {
-        loop {
-            let until = Instant::now() + wait;
-            while Instant::now() < until {
-                let left = until.saturating_duration_since(Instant::now());
-                wait_for(self.signals, nap(left));
-                match self.signals.read_signal() {
-                    Ok(Some(signal)) if is_end(signal.ssi_signo) => return Err(Ended::Asked),
-                    _ => {}
-                }
-            }
-            match self.start() {
-                Ok(child) => return Ok(child),
-                Err(failure) => tracing::error!("{}", failure.message),
-            }
-            wait = (wait * 2).min(AGAIN[1]);
-        }
-    }
-}
-
-/// Tells the data plane what the host's filter counted, which it may not read itself. If it answers,
-/// the service manager is told that it lives.
-struct Teller {
-    /// `None` if nobody wants to know.
-    next: Option<Instant>,
-    programs: Option<Programs>,
-    table: String,
-}
-
-impl Teller {
-    fn new(up: &Supervised<'_>) -> Self {
-        let wants = up.config.metrics.is_some() || sd_notify::watchdog_enabled().is_some();
-        Self {
-            next: wants.then(Instant::now),
-            programs: Programs::find().ok(),
-            table: Kept::of(up.config).table,
-        }
-    }
-
-    fn wait(&self) -> Option<Duration> {
-        let next = self.next?;
-        Some(next.saturating_duration_since(Instant::now()))
-    }
-
-    fn tell(&mut self, place: &Place) {
-        let now = Instant::now();
-        if self.next.is_none_or(|next| now < next) {
-            return;
-        }
-        self.next = Some(now + TELL);
-        let counts = self
-            .programs
-            .as_ref()
-            .map(|programs| filtered(programs, &self.table));
-        let request = Request::Filtered(counts.unwrap_or_default());
-        if matches!(ask(&place.control(), request), Ok(Answer::Done)) {
-            let _ = sd_notify::notify(&[NotifyState::Watchdog]);
-        }
-    }
-}
-
-fn is_end(signal: u32) -> bool {
+pub(super) fn is_end(signal: u32) -> bool {
     signal == Signal::SIGTERM as u32 || signal == Signal::SIGINT as u32
 }
 
-fn nap(wait: Duration) -> PollTimeout {
+pub(super) fn nap(wait: Duration) -> PollTimeout {
     PollTimeout::from(u16::try_from(wait.as_millis() + 1).unwrap_or(u16::MAX))
 }
 
-fn wait_for(signals: &SignalFd, wait: PollTimeout) {
+pub(super) fn wait_for(signals: &SignalFd, wait: PollTimeout) {
     let mut all = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
     if let Err(error) = poll(&mut all, wait)
         && error != Errno::EINTR
     {
         tracing::warn!("cannot wait for signals: {error}");
     }
-}
-
-/// Whether the data plane says this word, in time.
-fn says(output: &mut BufReader<ChildStdout>, word: &str, signals: &SignalFd) -> bool {
-    let until = Instant::now() + START;
-    let mut line = String::new();
-    loop {
-        let wait = until.saturating_duration_since(Instant::now());
-        if wait.is_zero() {
-            return false;
-        }
-        let mut all = [output.get_ref().as_fd(), signals.as_fd()];
-        let mut all = all.each_mut().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
-        let polled = poll(&mut all, nap(wait));
-        let is_there = all[0].any().unwrap_or(false);
-        if polled.is_ok() && is_there {
-            // One short line, or the end. The next one is not written before somebody asks for it.
-            let read = output.read_line(&mut line);
-            return read.is_ok() && line.trim_end() == word;
-        }
-        match signals.read_signal() {
-            Ok(Some(signal)) if is_end(signal.ssi_signo) => return false,
-            _ => {}
-        }
-    }
-}
-
-/// Ends the data plane, by force if it takes too long.
-fn end(child: &mut Child) {
-    let process = Pid::from_raw(child.id() as i32);
-    let until = Instant::now() + END;
-    let _ = kill(process, Signal::SIGTERM);
-    while Instant::now() < until {
-        match child.try_wait() {
-            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-            _ => return,
-        }
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }

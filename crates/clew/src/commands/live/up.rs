@@ -137,6 +137,8 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         ),
         Err(trouble) => say!("signs          nothing: {trouble}"),
     }
+    let clock = super::status::clock(clew_live::daemon::clock_status());
+    say!("clock          {clock}");
     let mut offloads = Offloads::default();
     let port = Udp::bind(0).map(|udp| udp.offloads(&mut offloads));
     port.map_err(|error| Failure::new(format!("UDP: {error}")))?;

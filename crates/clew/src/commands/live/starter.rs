@@ -1,0 +1,235 @@
+//! Starts data planes, one after the other, with what the supervisor keeps for them.
+
+use super::plane::{GO, PREPARED, READY, SOCKETS, listening};
+use super::port_failed;
+use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
+use crate::failure::Failure;
+use clew_live::carrier::Udp;
+use clew_live::config::CarrierMode;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::net::if_::if_nametoindex;
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::signalfd::SignalFd;
+use nix::unistd::Pid;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the data plane may take to start.
+const START: Duration = Duration::from_secs(20);
+
+/// How long it may take to end before it is killed.
+const END: Duration = Duration::from_secs(5);
+
+/// Waits before a data plane that failed starts again: doubled each time, up to the second.
+pub(super) const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+
+/// What every data plane of this supervisor is started with.
+pub(super) struct Starter<'a> {
+    up: &'a Supervised<'a>,
+    pub signals: &'a SignalFd,
+    /// Bound here, so that datagrams wait while no data plane runs. `None` with trailers.
+    sockets: Option<Udp>,
+    /// The program of the next data plane.
+    program: PathBuf,
+}
+
+/// A data plane that has all that it needs, and waits for its turn.
+struct Prepared {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl<'a> Starter<'a> {
+    /// Binds the port, or takes the sockets of a service manager.
+    pub fn new(up: &'a Supervised<'a>, signals: &'a SignalFd) -> Result<Self, Failure> {
+        let port = up.config.port;
+        let sockets = match up.config.carrier {
+            CarrierMode::Trailer => None,
+            CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+                let bound = Udp::adopt(&listening()?, port);
+                Some(bound.map_err(|error| port_failed(port, &error))?)
+            }
+        };
+        Ok(Self {
+            up,
+            signals,
+            sockets,
+            // The file of this program may be another one by then.
+            program: "/proc/self/exe".into(),
+        })
+    }
+
+    /// Starts a data plane and waits until it has all that it needs.
+    fn prepare(&self) -> Result<Prepared, Failure> {
+        let failed = |error| Failure::new(format!("cannot start the data plane: {error}"));
+        let sockets = self.sockets.as_ref();
+        let numbers: Vec<String> = sockets
+            .map(Udp::numbers)
+            .unwrap_or_default()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let mut command = Command::new(&self.program);
+        command
+            .args(["up", "--stage", "plane"])
+            .arg(self.up.path)
+            .env_remove("NOTIFY_SOCKET")
+            .env(SOCKETS, numbers.join(","))
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        self.inherit(true).map_err(failed)?;
+        let child = command.spawn();
+        self.inherit(false).map_err(failed)?;
+        let mut child = child.map_err(failed)?;
+        let output = child.stdout.take().map(BufReader::new);
+        let mut output = output.ok_or_else(|| Failure::new("the data plane has no output"))?;
+        match says(&mut output, PREPARED, self.signals) {
+            true => Ok(Prepared { child, output }),
+            false => {
+                end(&mut child);
+                Err(Failure::new("the data plane did not start"))
+            }
+        }
+    }
+
+    /// Lets the next program that is started have the sockets, or not.
+    fn inherit(&self, is_to: bool) -> std::io::Result<()> {
+        let flags = if is_to {
+            FdFlag::empty()
+        } else {
+            FdFlag::FD_CLOEXEC
+        };
+        let set = |socket: BorrowedFd<'_>| fcntl(socket, FcntlArg::F_SETFD(flags)).map(drop);
+        let mut sockets = self.sockets.iter().flat_map(Udp::descriptors);
+        sockets.try_for_each(set).map_err(Into::into)
+    }
+
+    /// Starts the data plane and waits until packets go through.
+    pub fn start(&self) -> Result<Child, Failure> {
+        let prepared = self.prepare()?;
+        self.go(prepared)
+    }
+
+    fn go(&self, prepared: Prepared) -> Result<Child, Failure> {
+        let Prepared {
+            mut child,
+            mut output,
+        } = prepared;
+        let told = child.stdin.take().map(|mut input| writeln!(input, "{GO}"));
+        match told.is_some_and(|told| told.is_ok()) && says(&mut output, READY, self.signals) {
+            true => Ok(child),
+            false => {
+                end(&mut child);
+                Err(Failure::new("the data plane did not start"))
+            }
+        }
+    }
+
+    /// Starts the data plane of another program, and ends the one that runs. What comes between waits
+    /// in the sockets, and in the queue that the new one has of the interface.
+    pub fn hand_over(&mut self, running: &mut Child, program: PathBuf) -> Result<(), Failure> {
+        if self.up.config.carrier == CarrierMode::Trailer {
+            return Err(Failure::new(
+                "carrier = \"trailer\": the kernel's queue has one process, so nothing can be handed \
+                 over: clew down, then clew up",
+            ));
+        }
+        let earlier = std::mem::replace(&mut self.program, program);
+        let prepared = self
+            .prepare()
+            .inspect_err(|_| self.program.clone_from(&earlier));
+        let prepared = prepared.map_err(|failure| {
+            Failure::new(format!("{}; the one before goes on", failure.message))
+        })?;
+        end(running);
+        let started = self.go(prepared).or_else(|failure| {
+            tracing::error!("{}; the program before starts again", failure.message);
+            self.program = earlier;
+            self.start().and_then(|child| {
+                *running = child;
+                Err(failure)
+            })
+        });
+        *running = started?;
+        Ok(())
+    }
+
+    /// Makes the interface and its routes again if somebody removed it.
+    fn mend(&self) -> Result<(), Failure> {
+        let interface = &self.up.config.interface;
+        let Some(plan) = self.up.plan.as_ref() else {
+            return Ok(());
+        };
+        if if_nametoindex(interface.as_str()).is_ok() {
+            return Ok(());
+        }
+        tracing::warn!("interface {interface} was removed: it is made again");
+        Ok(self.up.place.carry_out_again(&plan.of_interface())?)
+    }
+
+    /// Starts the data plane again and again, after ever longer waits.
+    pub fn restart(&self, mut wait: Duration) -> Result<Child, Ended> {
+        loop {
+            let until = Instant::now() + wait;
+            while Instant::now() < until {
+                let left = until.saturating_duration_since(Instant::now());
+                wait_for(self.signals, nap(left));
+                match self.signals.read_signal() {
+                    Ok(Some(signal)) if is_end(signal.ssi_signo) => return Err(Ended::Asked),
+                    _ => {}
+                }
+            }
+            match self.mend().and_then(|()| self.start()) {
+                Ok(child) => return Ok(child),
+                Err(failure) => tracing::error!("{}", failure.message),
+            }
+            wait = (wait * 2).min(AGAIN[1]);
+        }
+    }
+}
+
+/// Whether the data plane says this word, in time.
+fn says(output: &mut BufReader<ChildStdout>, word: &str, signals: &SignalFd) -> bool {
+    let until = Instant::now() + START;
+    let mut line = String::new();
+    loop {
+        let wait = until.saturating_duration_since(Instant::now());
+        if wait.is_zero() {
+            return false;
+        }
+        let mut all = [output.get_ref().as_fd(), signals.as_fd()];
+        let mut all = all.each_mut().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
+        let polled = poll(&mut all, nap(wait));
+        let is_there = all[0].any().unwrap_or(false);
+        if polled.is_ok() && is_there {
+            // One short line, or the end. The next one is not written before somebody asks for it.
+            let read = output.read_line(&mut line);
+            return read.is_ok() && line.trim_end() == word;
+        }
+        match signals.read_signal() {
+            Ok(Some(signal)) if is_end(signal.ssi_signo) => return false,
+            _ => {}
+        }
+    }
+}
+
+/// Ends the data plane, by force if it takes too long.
+pub(super) fn end(child: &mut Child) {
+    let process = Pid::from_raw(child.id() as i32);
+    let until = Instant::now() + END;
+    let _ = kill(process, Signal::SIGTERM);
+    while Instant::now() < until {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            _ => return,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
