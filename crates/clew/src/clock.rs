@@ -114,6 +114,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn durations_are_spoken_as_they_are_typed() {
+        for text in ["1s", "90s", "2m", "1h", "25h", "3601s"] {
+            let duration = Duration::from_nanos(parse_duration(text).unwrap());
+            assert_eq!(spoken(duration), text);
+        }
+        assert_eq!(spoken(Duration::ZERO), "0s");
+        let refused = |text| parse_duration(text).unwrap_err();
+        assert_eq!(refused("-1s"), "a duration cannot be negative");
+        assert_eq!(refused("1000000000000h"), "need less than 500 years");
+    }
+
+    #[test]
     fn times_are_utc_both_ways() {
         let ns = parse_time("2026-11-21T10:00:00.000000001Z").unwrap();
         assert_eq!(ns, 1_795_255_200_000_000_001);

@@ -94,3 +94,24 @@ pub struct LiveName {
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_to_confirm_is_one_that_a_person_can_keep() {
+        for (text, wanted) in [
+            ("1s", Ok(1)),
+            ("24h", Ok(CONFIRM_MAX)),
+            ("0s", Err("need at least 1s".to_owned())),
+            ("25h", Err("need at most 24h".to_owned())),
+        ] {
+            assert_eq!(
+                time_to_confirm(text),
+                wanted.map(Duration::from_secs),
+                "{text}"
+            );
+        }
+    }
+}

@@ -227,9 +227,9 @@ fn silence(peer: &PeerStatus, status: &Status) -> String {
     let port = peer.endpoint.map(|at| format!(" {}", at.port()));
     match (status.carrier.as_str(), is_refused) {
         (_, true) => "nothing valid came from it: the reasons are listed below".into(),
-        ("trailer", _) => "nothing came from it: is it up there?".into(),
+        ("trailer", _) => "nothing valid came from it: is clew up there?".into(),
         _ => format!(
-            "nothing came from it: is it up there, and do both firewalls accept UDP port{}?",
+            "nothing valid came from it: is clew up there, and do both firewalls accept UDP port{}?",
             port.unwrap_or_default()
         ),
     }
@@ -249,5 +249,38 @@ fn list(list: List, counts: &BTreeMap<String, u64>) {
             Some(sentence) => say!("  {count:>9}  {reason}: {sentence}"),
             None => say!("  {count:>9}  {reason}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_peer_is_explained() {
+        let peer = PeerStatus {
+            prefixes: vec!["10.0.0.2/32".into()],
+            endpoint: Some("10.0.0.2:7".parse().unwrap()),
+            is_learned: false,
+            path_mtu: 1500,
+            packets: 0,
+            seconds_ago: None,
+        };
+        let mut status = Status {
+            carrier: "udp-tunnel".into(),
+            ..Status::default()
+        };
+        let said = silence(&peer, &status);
+        assert!(
+            said.ends_with("do both firewalls accept UDP port 7?"),
+            "{said}"
+        );
+        status.inbound.datagrams = 3;
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("the reasons are listed below"), "{said}");
+        status.inbound.packets = 3;
+        assert!(silence(&peer, &status).contains("UDP port 7"));
+        status.carrier = "trailer".into();
+        assert!(!silence(&peer, &status).contains("UDP"));
     }
 }
