@@ -1,7 +1,8 @@
 //! `clew up`
 
 use super::{
-    material, need_root, own, plane, plural, port_failed, queue, readable, replace, supervise,
+    firewall, material, need_root, own, plane, plural, port_failed, queue, readable, replace,
+    supervise,
 };
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
@@ -118,6 +119,21 @@ fn planned(config: &Config) -> Result<Plan, Failure> {
     Ok(plan(config, &facts))
 }
 
+/// Whether the carrier's port can be had.
+fn tell_port(config: &Config) {
+    if config.carrier == CarrierMode::Trailer {
+        return;
+    }
+    match Udp::bind(config.port) {
+        Ok(_) => say!("UDP port       {}", config.port),
+        Err(error) => {
+            let failure = port_failed(config.port, &error);
+            say!("UDP port       no: {}", failure.message);
+            say!("               fine if it is clew@{}.socket", config.name);
+        }
+    }
+}
+
 /// `clew up --check`
 fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     say!(
@@ -149,20 +165,11 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         has(offloads.udp_gro)
     );
     let place = Place::of(&config.name);
-    if !place.is_set_up() && config.carrier != CarrierMode::Trailer {
-        match Udp::bind(config.port) {
-            Ok(_) => say!("UDP port       {}", config.port),
-            Err(error) => {
-                let failure = port_failed(config.port, &error);
-                say!("UDP port       {}", failure.message);
-                say!("               fine if it is clew@{}.socket", config.name);
-            }
-        }
-    }
     if place.is_set_up() {
         say!("set up         already: clew status {}", config.name);
         return Ok(Status::Yes);
     }
+    tell_port(config);
     if !geteuid().is_root() {
         return Err(Failure::new("what would be done is known to root alone").hint("use sudo"));
     }
@@ -181,6 +188,10 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
             "no: unsigned packets are not counted"
         }
     );
+    let firewall = facts.programs.nft.as_deref();
+    if let Some(advice) = firewall.and_then(|nft| firewall::advice(nft, config.port)) {
+        say!("firewall       {advice}");
+    }
     say!("would do");
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
