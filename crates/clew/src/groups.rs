@@ -48,7 +48,7 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
         }
     }
     reader.finish().map_err(|error| {
-        let failure = Failure::file(path, &error);
+        let failure = Failure::file(path, error);
         match error.rule {
             Rule::Truncated => failure.hint("the file is not whole: copy it again"),
             _ => failure,
