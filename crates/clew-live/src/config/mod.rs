@@ -7,6 +7,7 @@ mod error;
 mod exclude;
 mod file;
 
+pub(crate) use error::plain;
 pub use error::{ConfigError, Rule};
 pub use exclude::{Exclude, Protocol};
 pub use file::is_name;

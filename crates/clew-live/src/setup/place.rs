@@ -73,6 +73,7 @@ impl Place {
     /// Returns the names of all places.
     pub fn names() -> Vec<String> {
         let entries = fs::read_dir(RUN).into_iter().flatten().flatten();
+        let entries = entries.filter(|entry| entry.path().is_dir());
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.collect();
         names.sort();

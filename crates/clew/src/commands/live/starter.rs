@@ -1,6 +1,7 @@
 //! Starts data planes, one after the other, with what the supervisor keeps for them.
 
 use super::plane::{GO, PREPARED, READY, SOCKETS, listening};
+use super::port_failed;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
 use crate::failure::Failure;
 use clew_live::carrier::Udp;
@@ -51,7 +52,7 @@ impl<'a> Starter<'a> {
             CarrierMode::Trailer => None,
             CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
                 let bound = Udp::adopt(&listening()?, port);
-                Some(bound.map_err(|error| Failure::new(format!("UDP port {port}: {error}")))?)
+                Some(bound.map_err(|error| port_failed(port, &error))?)
             }
         };
         Ok(Self {

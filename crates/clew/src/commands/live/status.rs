@@ -1,6 +1,7 @@
 //! `clew status`, `clew reload`
 
 use super::place;
+use super::reasons::{List, sentence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::failure::{Failure, Status as Exit};
 use clew_live::control::{Answer, Request, ask};
@@ -10,9 +11,21 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
+/// A peer that was silent for so many seconds after the start needs a word.
+const SILENCE: u64 = 10;
+
 pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
-    let place = place(arguments.name.as_deref())?;
-    let Answer::Status(mut status) = asked(&place, Request::Status)? else {
+    let answered = place(arguments.name.as_deref()).and_then(|place| {
+        let answer = asked(&place, Request::Status)?;
+        Ok((place, answer))
+    });
+    if let Err(failure) = &answered
+        && arguments.json
+    {
+        say!("{}", json!({ "error": failure.message }));
+    }
+    let (place, answer) = answered?;
+    let Answer::Status(mut status) = answer else {
         return Err(Failure::new(format!("{}: not an answer", place.name())));
     };
     // Only root may read the counters now. Others see what the daemon was told.
@@ -58,6 +71,11 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            Failure::new(format!("{name}: its daemon ended before it answered"))
+                .no()
+                .hint(format!("run clew status {name} again"))
+        }
         _ => Failure::new(format!("{name}: {error}")),
     })
 }
@@ -113,7 +131,7 @@ fn tell(status: &Status) {
         pool.starved
     );
     for peer in &status.peers {
-        tell_peer(peer, &status.carrier);
+        tell_peer(peer, status);
     }
     let out = &status.outbound;
     say!(
@@ -123,7 +141,7 @@ fn tell(status: &Status) {
         quantiles(" of", &out.k, " packets"),
         quantiles(", waited", &out.waits, " us")
     );
-    list(&out.unsent);
+    list(List::Unsent, &out.unsent);
     let inn = &status.inbound;
     say!(
         "in        {} packets, {} of {} signatures good{}; gate {}",
@@ -133,11 +151,15 @@ fn tell(status: &Status) {
         quantiles(", waited", &inn.waits, " us"),
         inn.gate
     );
-    list(&inn.verdicts);
-    list(&inn.refused);
-    list(&status.dropped);
+    list(List::Verdicts, &inn.verdicts);
+    list(List::Refused, &inn.refused);
+    list(List::Dropped, &status.dropped);
     tell_filtered(status);
-    say!("clock     {}", clock(status.clock));
+    let steps = match inn.clock_steps {
+        0 => String::new(),
+        steps => format!("; steps: {steps}"),
+    };
+    say!("clock     {}{steps}", clock(status.clock));
     for notice in &status.notices {
         say!("notice    {notice}");
     }
@@ -174,8 +196,8 @@ pub(super) fn clock(clock: ClockStatus) -> String {
     }
 }
 
-fn tell_peer(peer: &PeerStatus, carrier: &str) {
-    let unknown = match carrier {
+fn tell_peer(peer: &PeerStatus, status: &Status) {
+    let unknown = match status.carrier.as_str() {
         "trailer" => "its own addresses",
         _ => "not known yet",
     };
@@ -193,6 +215,24 @@ fn tell_peer(peer: &PeerStatus, carrier: &str) {
         peer.path_mtu,
         peer.packets
     );
+    if peer.seconds_ago.is_none() && status.seconds >= SILENCE {
+        say!("          {}", silence(peer, status));
+    }
+}
+
+/// Why nothing valid may have come from a peer.
+fn silence(peer: &PeerStatus, status: &Status) -> String {
+    let inn = &status.inbound;
+    let is_refused = inn.datagrams > 0 && inn.packets == 0;
+    let port = peer.endpoint.map(|at| format!(" {}", at.port()));
+    match (status.carrier.as_str(), is_refused) {
+        (_, true) => "nothing valid came from it: the reasons are listed below".into(),
+        ("trailer", _) => "nothing valid came from it: is clew up there?".into(),
+        _ => format!(
+            "nothing valid came from it: is clew up there, and do both firewalls accept UDP port{}?",
+            port.unwrap_or_default()
+        ),
+    }
 }
 
 /// Median and 99th percentile, as upper bounds.
@@ -203,8 +243,44 @@ fn quantiles(before: &str, of: &Distribution, unit: &str) -> String {
     }
 }
 
-fn list(counts: &BTreeMap<String, u64>) {
+fn list(list: List, counts: &BTreeMap<String, u64>) {
     for (reason, count) in counts {
-        say!("  {count:>9}  {reason}");
+        match sentence(list, reason) {
+            Some(sentence) => say!("  {count:>9}  {reason}: {sentence}"),
+            None => say!("  {count:>9}  {reason}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_peer_is_explained() {
+        let peer = PeerStatus {
+            prefixes: vec!["10.0.0.2/32".into()],
+            endpoint: Some("10.0.0.2:7".parse().unwrap()),
+            is_learned: false,
+            path_mtu: 1500,
+            packets: 0,
+            seconds_ago: None,
+        };
+        let mut status = Status {
+            carrier: "udp-tunnel".into(),
+            ..Status::default()
+        };
+        let said = silence(&peer, &status);
+        assert!(
+            said.ends_with("do both firewalls accept UDP port 7?"),
+            "{said}"
+        );
+        status.inbound.datagrams = 3;
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("the reasons are listed below"), "{said}");
+        status.inbound.packets = 3;
+        assert!(silence(&peer, &status).contains("UDP port 7"));
+        status.carrier = "trailer".into();
+        assert!(!silence(&peer, &status).contains("UDP"));
     }
 }

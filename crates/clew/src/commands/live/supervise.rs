@@ -1,9 +1,10 @@
 //! The process that keeps root: it sets up, waits, and undoes.
 
 use super::plane::signals;
-use super::replace;
 use super::starter::{AGAIN, Starter, end};
 use super::teller::Teller;
+use super::{plural, replace};
+use crate::clock::spoken;
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
 use clew_live::setup::{Kept, Place, Plan};
@@ -75,11 +76,15 @@ impl Supervised<'_> {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let (name, peers) = (&self.config.name, self.config.peers.len());
         mention!(
-            "{name} is up: {peers} peers through {}",
+            "{name} is up: {peers} {} through {}",
+            plural(peers),
             self.config.interface
         );
         if let Some(wait) = self.confirm {
-            mention!("clew confirm {name} within {wait:?}, or everything is undone");
+            mention!(
+                "clew confirm {name} within {}, or everything is undone",
+                spoken(wait)
+            );
         }
         let ended = self.watch(child, &mut starter);
         self.conclude(ended)
