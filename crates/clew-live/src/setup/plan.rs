@@ -165,6 +165,10 @@ impl Maker<'_> {
                 }
             };
             rule(&format!("pref {around} {own} goto {on}"));
+            if self.config.carrier != CarrierMode::Trailer {
+                // What routers say of datagrams is looked up by the socket's mark, without its port.
+                rule(&format!("pref {around} fwmark {table} goto {on}"));
+            }
             for selector in self.never(family) {
                 rule(&format!("pref {around} {selector} goto {on}"));
             }

@@ -1,6 +1,7 @@
 //! `clew up`, `clew down`, `clew status`, `clew confirm`, `clew reload`
 
 mod down;
+mod guard;
 mod material;
 mod plane;
 mod queue;
