@@ -67,7 +67,11 @@ impl Force {
         };
         let mut routing = lists(config.table);
         for list in &mut routing {
-            list.lines = list.ask(with)?;
+            list.lines = match list.ask(with) {
+                // A family without peers has no table.
+                Err(error) if programs::is_gone(&error) => Vec::new(),
+                asked => asked?,
+            };
         }
         Ok(Self {
             filter,

@@ -173,6 +173,13 @@ impl Maker<'_> {
                 rule(&format!("pref {around} {selector} goto {on}"));
             }
         }
+        if !self.config.relay && self.filter().is_none() {
+            // With the filter they are counted, too.
+            for prefix in self.config.prefixes() {
+                let rest = format!("pref {capture} iif {name} to {prefix} blackhole");
+                steps.push(self.both_ways(family(prefix), "rule", &rest));
+            }
+        }
         for family in self.families() {
             let rest = format!("pref {capture} lookup {table}");
             steps.push(self.both_ways(family, "rule", &rest));
