@@ -95,8 +95,8 @@ impl Force {
     pub fn restore(&self, with: &Programs) -> Result<(), SetupError> {
         let mut failed = Ok(());
         if let Some(filter) = self.filter.iter().find(|filter| filter.is_gone(with)) {
-            let each = filter.steps.iter().map(|step| filter.again(step));
-            failed = each.into_iter().map(|step| programs::act(&step)).collect();
+            let mut steps = filter.steps.iter();
+            failed = steps.try_for_each(|step| programs::act(&filter.again(step)));
         }
         if self.routing.iter().any(|list| list.is_gone(with)) {
             for step in &self.steps {
