@@ -20,10 +20,11 @@ fn down_undoes_what_killed_processes_left() {
     // Nobody would see to the set-up: the data plane ends, too.
     kill_hard(supervisor);
     until("silence", || !lan.pings(ONE, &Lan::v4(TWO)));
-    let status = lan.in_host(ONE, &["status", &lan.name(ONE)]);
-    assert_eq!(status.status.code(), Some(1));
-    let said = super::lan::text(&status.stderr);
-    assert!(said.contains("its daemon does not run"), "{said}");
+    until("the end of the data plane", || {
+        let status = lan.in_host(ONE, &["status", &lan.name(ONE)]);
+        let said = super::lan::text(&status.stderr);
+        status.status.code() == Some(1) && said.contains("its daemon does not run")
+    });
     assert_ne!(lan.state(ONE), before, "nothing passes");
     lan.down(ONE);
     assert_eq!(lan.state(ONE), before);
