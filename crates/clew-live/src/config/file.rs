@@ -5,6 +5,7 @@ use super::{
     InboundMode, OthersMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing,
     WindowMode,
 };
+use crate::pool::READY_MAX;
 use crate::sender::trailer_max;
 use ipnet::IpNet;
 use serde::Deserialize;
@@ -25,7 +26,8 @@ const PATH_MTU: RangeInclusive<u64> = 576..=65_000;
 const TABLE: RangeInclusive<u64> = 1_000..=32_000;
 
 const BLOCK: RangeInclusive<u64> = 1..=1_024;
-const POOL: RangeInclusive<u64> = 1..=1_000_000;
+/// None on machines that are cloned; at most as many as a pool takes.
+const POOL: RangeInclusive<u64> = 0..=READY_MAX as u64;
 
 /// Precursors that are kept ready by default: about a second of 360 Mbit/s.
 const POOL_DEFAULT: u64 = 4_096;

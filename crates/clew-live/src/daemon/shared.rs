@@ -119,7 +119,7 @@ pub(super) struct Shared<K> {
     pub precursor_cost: AtomicU64,
 }
 
-/// Locks; a thread that panicked while it held the lock ends the process anyway.
+/// Locks. Nobody finds a lock whose holder panicked: the process ended with that thread.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -105,9 +105,9 @@ impl Place {
         self.folder.join("handed-over")
     }
 
-    /// Returns the file whose presence says that an administrator confirmed the set-up.
-    pub fn confirmed(&self) -> PathBuf {
-        self.folder.join("confirmed")
+    /// Returns the file whose presence says that the set-up waits for an administrator to confirm it.
+    pub fn unconfirmed(&self) -> PathBuf {
+        self.folder.join("unconfirmed")
     }
 
     fn undo_file(&self) -> PathBuf {
@@ -384,11 +384,14 @@ fn whole(kind: i32) -> libc::flock {
 }
 
 /// The process that holds a lock. The kernel says who, so nobody can name another process.
+///
+/// Of a lock on an open file, or of one in another PID namespace, the kernel names no process, but -1 or 0:
+/// a signal to these would reach every process, or the caller's own.
 fn holder(path: &Path) -> Option<i32> {
     let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
     let mut lock = whole(libc::F_WRLCK);
     fcntl(&file, FcntlArg::F_GETLK(&mut lock)).ok()?;
-    (i32::from(lock.l_type) != libc::F_UNLCK).then_some(lock.l_pid)
+    (i32::from(lock.l_type) != libc::F_UNLCK && lock.l_pid > 1).then_some(lock.l_pid)
 }
 
 fn write_line(file: &mut File, action: &Action) -> io::Result<()> {

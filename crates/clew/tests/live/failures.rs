@@ -95,6 +95,8 @@ fn what_nobody_confirms_is_undone() {
     assert!(confirmed.status.success(), "{confirmed:?}");
     std::thread::sleep(wait + Duration::from_secs(2));
     assert!(lan.status(ONE)["process"].is_number(), "it stays up");
+    let again = lan.in_host(ONE, &["confirm", &lan.name(ONE)]);
+    assert_eq!(again.status.code(), Some(1), "nothing waits");
     lan.down(ONE);
     assert_eq!(lan.ended(daemon), Some(0));
     let late = lan.in_host(ONE, &["confirm", &lan.name(ONE)]);

@@ -189,7 +189,7 @@ fn signing_has_its_ranges() {
     for (bad, said) in [
         ("block = 0", "block 0: need 1 to 1024"),
         ("block = 1025", "block 1025: need 1 to 1024"),
-        ("pool = 0", "pool 0: need 1 to 1000000"),
+        ("pool = 131073", "pool 131073: need 0 to 131072"),
         ("k = \"adaptive\"", "k requires mode = \"window\""),
         ("mode = \"window\"\nk = 8", "wanted string or table"),
     ] {

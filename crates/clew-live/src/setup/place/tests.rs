@@ -163,6 +163,17 @@ fn a_second_daemon_of_the_name_is_refused_with_the_process_of_the_first() {
     scene.make().unwrap();
 }
 
+/// The lock's file belongs to the user of the data plane, and root sends signals to who holds it.
+#[test]
+fn a_lock_that_names_no_process_names_none() {
+    let scene = scene();
+    drop(scene.make().unwrap());
+    let path = scene.place.supervisor_lock();
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK))).unwrap();
+    assert_eq!(scene.place.processes(), [None, None]);
+}
+
 #[test]
 fn a_set_up_that_was_left_is_told_with_what_it_was() {
     let scene = scene();

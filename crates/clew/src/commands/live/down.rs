@@ -6,6 +6,7 @@ use crate::failure::{Failure, Status};
 use clew_live::setup::Place;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end before it is killed.
@@ -71,8 +72,19 @@ pub fn confirm(arguments: &LiveName) -> Result<Status, Failure> {
     if place.processes()[0].is_none() {
         return Err(Failure::new(format!("{} is not up", place.name())).no());
     }
-    let path = place.confirmed();
-    std::fs::write(&path, "").map_err(|error| Failure::io(&path, &error))?;
-    mention!("{} stays up", place.name());
-    Ok(Status::Yes)
+    let path = place.unconfirmed();
+    match std::fs::remove_file(&path) {
+        Ok(()) => {
+            mention!("{} stays up", place.name());
+            Ok(Status::Yes)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let name = place.name();
+            Err(Failure::new(format!(
+                "{name} stays up already: nothing waits to be confirmed"
+            ))
+            .no())
+        }
+        Err(error) => Err(Failure::io(&path, &error)),
+    }
 }

@@ -8,6 +8,7 @@ use clew_live::config::{CarrierMode, Config};
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Given, Hooks, run};
 use clew_live::setup::{Place, account, privileges};
+use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use sd_notify::NotifyState;
@@ -33,6 +34,19 @@ pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
     signals.iter().for_each(|signal| set.add(*signal));
     set.thread_block().map_err(failed)?;
     SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)
+}
+
+/// Ends the process with any thread that panics, since half a data plane would drop packets for ever.
+/// It leaves no dump, which would have keys in it.
+fn end_with_any_thread() -> Result<(), Failure> {
+    let failed = |error| Failure::new(format!("cannot forbid dumps of this process: {error}"));
+    prctl::set_dumpable(false).map_err(failed)?;
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::abort();
+    }));
+    Ok(())
 }
 
 /// Reads all files as the user who will run the data plane, and says nothing.
@@ -117,6 +131,7 @@ fn serve(
     devices: Devices,
     on_ready: impl FnOnce() + Send + 'static,
 ) -> Result<Status, Failure> {
+    end_with_any_thread()?;
     let signals = signals(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP])?;
     let place = Place::of(&config.name);
     let _lock = place.lock_daemon()?;

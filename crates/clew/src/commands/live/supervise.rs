@@ -15,6 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
 use sd_notify::NotifyState;
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Child;
@@ -64,7 +65,7 @@ impl<'a> Supervised<'a> {
             Signal::SIGCHLD,
         ];
         let signals = signals(&wanted)?;
-        let prepared = self.prepare();
+        let prepared = self.prepare().and_then(|()| self.wait_for_confirmation());
         self.or_undone(prepared)?;
         let starter = Starter::new(self, &signals);
         let mut starter = self.or_undone(starter)?;
@@ -118,6 +119,19 @@ impl<'a> Supervised<'a> {
         Ok(())
     }
 
+    /// Writes down whether somebody has to confirm. A process that was killed may have left it.
+    fn wait_for_confirmation(&self) -> Result<(), Failure> {
+        let path = self.place.unconfirmed();
+        let done = match self.confirm {
+            Some(_) => std::fs::write(&path, ""),
+            None => match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        };
+        done.map_err(|error| Failure::io(&path, &error))
+    }
+
     fn capture(&self) -> Result<(), Failure> {
         if let Some(plan) = &self.plan {
             self.place.carry_out(&plan.capture)?;
@@ -155,7 +169,7 @@ impl<'a> Supervised<'a> {
                     end(&mut child);
                     return ended;
                 }
-                None => deadline = deadline.filter(|_| !self.place.confirmed().exists()),
+                None => deadline = deadline.filter(|_| self.place.unconfirmed().exists()),
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 end(&mut child);
