@@ -59,6 +59,8 @@ struct Raw {
     #[serde(default)]
     sign_ntp: bool,
     #[serde(default)]
+    relay: bool,
+    #[serde(default)]
     exclude: Vec<Spanned<String>>,
     #[serde(default)]
     signing: RawSigning,
@@ -160,6 +162,7 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         offload: matches!(raw.offload, Offload::Auto),
         whole_windows: raw.whole_windows,
         sign_ntp: raw.sign_ntp,
+        relay: raw.relay,
         exclude: excludes(&raw.exclude)?,
         signing,
         metrics: raw.metrics.as_ref().map(metrics).transpose()?,

@@ -195,6 +195,8 @@ pub struct Config {
     pub whole_windows: bool,
     /// Whether NTP is signed as other traffic is.
     pub sign_ntp: bool,
+    /// Whether packets that a peer signed for another peer's prefix are signed anew.
+    pub relay: bool,
     /// What is never captured.
     pub exclude: Vec<Exclude>,
     /// How packets are signed.

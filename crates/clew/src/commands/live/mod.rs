@@ -2,6 +2,7 @@
 
 mod down;
 mod firewall;
+mod guard;
 mod material;
 mod own;
 mod plane;

@@ -7,6 +7,7 @@ use crate::failure::{Failure, Status as Exit};
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{ClockStatus, Distribution, Filtered, PeerStatus, Status};
+use nix::unistd::geteuid;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -33,11 +34,17 @@ pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     if read != Filtered::default() {
         status.filtered = read;
     }
+    let trouble = not_in_force(&place);
     match arguments.json {
-        true => say!("{}", json_of(&status)?),
-        false => tell(&status),
+        true => say!("{}", json_of(&status, trouble.as_deref())?),
+        false => {
+            if let Some(trouble) = &trouble {
+                say!("NOT in force: {trouble}");
+            }
+            tell(&status);
+        }
     }
-    Ok(Exit::Yes)
+    Ok(trouble.map_or(Exit::Yes, |_| Exit::No))
 }
 
 pub fn reload(arguments: &LiveName) -> Result<Exit, Failure> {
@@ -89,12 +96,25 @@ fn counted(place: &Place) -> Filtered {
     })
 }
 
-fn json_of(status: &Status) -> Result<Value, Failure> {
+/// What is not in force. Root looks; others read what was said.
+fn not_in_force(place: &Place) -> Option<String> {
+    let known = place.force().zip(Programs::find().ok());
+    match known.filter(|_| geteuid().is_root()) {
+        Some((force, programs)) => {
+            let missing = force.missing(&programs);
+            (!missing.is_empty()).then(|| missing.join(", "))
+        }
+        None => place.trouble(),
+    }
+}
+
+fn json_of(status: &Status, trouble: Option<&str>) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(status).map_err(Failure::new)?;
     value["beside"] = json!({
         "inbound": status.filtered.unsigned_in,
         "outbound": status.filtered.unsigned_out,
     });
+    value["not_in_force"] = json!(trouble);
     Ok(value)
 }
 
@@ -182,6 +202,9 @@ fn tell_filtered(status: &Status) {
         if let Some(count) = count {
             say!("unsigned  {what}: {count} packets, {became}");
         }
+    }
+    if let Some(count) = filtered.not_relayed {
+        say!("relay     {count} packets of peers for other peers, dropped");
     }
 }
 
