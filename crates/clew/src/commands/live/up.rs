@@ -70,11 +70,11 @@ struct Checked {
 /// Reads everything that can be read, as root and as the user who will run the data plane.
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
-    own::refuse_own(config)?;
     if let Some(path) = &config.unlock_with {
         std::fs::metadata(path).map_err(|error| Failure::io(path, &error))?;
     }
     material::load(config)?;
+    own::refuse_own(config)?;
     if geteuid().is_root() {
         probe(path, config, &user)?;
     }
