@@ -113,7 +113,9 @@ fn a_full_disk_is_named_and_what_was_done_is_undone() {
             break;
         }
         assert_eq!(output.status.code(), Some(2), "{pages}: {said}");
-        assert_eq!(said.matches("No space left").count(), 1, "{pages}: {said}");
+        // Each of the two processes names what it could not write.
+        let complaints = said.matches("No space left").count();
+        assert!((1..=2).contains(&complaints), "{pages}: {said}");
         failed += 1;
     }
     assert!(failed > 0);
