@@ -204,7 +204,8 @@ fn copies_of_fragments_have_the_packets_verdict_and_altered_ones_have_not() {
     assert_eq!(verdicts(vec![frames]), [ok, bad, ok, bad, bad, ok]);
     let live = Rules::live(NOW.floor(SECOND_NS));
     let duplicate = Reason::Duplicate;
-    let expected = [ok, duplicate, ok, duplicate, ok, duplicate];
+    // A sender may send the last part twice.
+    let expected = [ok, duplicate, ok, duplicate, ok, ok];
     assert_eq!(verdicts_of(vec![doubled], live).0, expected);
 }
 
