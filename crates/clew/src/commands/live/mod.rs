@@ -2,6 +2,7 @@
 
 mod down;
 mod material;
+mod memory;
 mod plane;
 mod queue;
 mod replace;

@@ -2,15 +2,39 @@
 
 use super::place;
 use crate::cli::{LiveName, LiveStatus};
+use crate::clock;
 use crate::failure::{Failure, Status as Exit};
+use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{ClockStatus, Distribution, Filtered, PeerStatus, Status};
+use clew_packet::SECOND_NS;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
+    let told = tell_status(arguments);
+    if let Err(failure) = told.as_ref()
+        && arguments.json
+    {
+        say!("{}", absent(arguments.name.as_deref(), failure));
+    }
+    told
+}
+
+/// What programs are told of a daemon that does not answer.
+fn absent(name: Option<&str>, failure: &Failure) -> Value {
+    let is_set_up = name.filter(|name| is_name(name));
+    json!({
+        "name": name,
+        "running": false,
+        "set_up": is_set_up.map(|name| Place::of(name).is_set_up()),
+        "error": failure.message,
+    })
+}
+
+fn tell_status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     let place = place(arguments.name.as_deref())?;
     let Answer::Status(mut status) = asked(&place, Request::Status)? else {
         return Err(Failure::new(format!("{}: not an answer", place.name())));
@@ -73,6 +97,7 @@ fn counted(place: &Place) -> Filtered {
 
 fn json_of(status: &Status) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(status).map_err(Failure::new)?;
+    value["running"] = json!(true);
     value["beside"] = json!({
         "inbound": status.filtered.unsigned_in,
         "outbound": status.filtered.unsigned_out,
@@ -137,9 +162,10 @@ fn tell(status: &Status) {
     list(&inn.refused);
     list(&status.dropped);
     tell_filtered(status);
-    say!("clock     {}", clock(status.clock));
+    say!("clock     {}", clock_text(status.clock));
     for notice in &status.notices {
-        say!("notice    {notice}");
+        let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
+        say!("notice    since {since}: {}", notice.text);
     }
 }
 
@@ -163,7 +189,7 @@ fn tell_filtered(status: &Status) {
     }
 }
 
-pub(super) fn clock(clock: ClockStatus) -> String {
+pub(super) fn clock_text(clock: ClockStatus) -> String {
     match (clock.is_synchronised, clock.error_us) {
         (Some(true), Some(error)) => {
             format!("right within {:.1} ms, says the system", error as f64 / 1e3)
