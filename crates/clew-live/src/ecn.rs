@@ -44,6 +44,14 @@ pub(crate) const fn combined(inner: u8, outer: u8) -> Option<u8> {
     }
 }
 
+/// Returns the bits of a datagram that was put together: a mark on any part is one of the whole.
+pub(crate) const fn of_parts(one: u8, other: u8) -> u8 {
+    match (one & 3, other & 3) {
+        (CE, _) | (_, CE) => CE,
+        (one, _) => one,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,6 +68,9 @@ pub struct Filtered {
     pub others_in: Option<u64>,
     /// To addresses of no peer: they did not leave.
     pub others_out: Option<u64>,
+    /// Verified, but for another peer's prefix.
+    #[serde(default)]
+    pub not_relayed: Option<u64>,
 }
 
 impl Filtered {
@@ -78,6 +81,7 @@ impl Filtered {
             ("unsigned-out", self.unsigned_out),
             ("others-in", self.others_in),
             ("others-out", self.others_out),
+            ("not-relayed", self.not_relayed),
         ];
         all.into_iter()
             .filter_map(|(name, count)| Some((name, count?)))

@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use clew_packet::SECOND_NS;
 use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
 
 /// Checks that the clock shows a time that formats can hold.
 ///
@@ -84,17 +85,45 @@ pub fn parse_time(text: &str) -> Result<u64, Failure> {
     u64::try_from(time.as_nanosecond()).map_err(|_| Failure::new(format!("{text}: before 1970")))
 }
 
+/// A duration in the words that a command takes, as `90s` or `1h`.
+pub fn spoken(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds, seconds % 60, seconds % 3_600) {
+        (1.., 0, 0) => format!("{}h", seconds / 3_600),
+        (1.., 0, _) => format!("{}m", seconds / 60),
+        _ => format!("{seconds}s"),
+    }
+}
+
 /// Reads a duration such as `30s`, `5m` or `2h`.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
     let duration: SignedDuration = text
         .parse()
         .map_err(|_| "use the form 30s, 5m or 2h".to_owned())?;
-    u64::try_from(duration.as_nanos()).map_err(|_| "a duration cannot be negative".to_owned())
+    u64::try_from(duration.as_nanos()).map_err(|_| {
+        let what = match duration.is_negative() {
+            true => "a duration cannot be negative",
+            false => "need less than 500 years",
+        };
+        what.to_owned()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_spoken_as_they_are_typed() {
+        for text in ["1s", "90s", "2m", "1h", "25h", "3601s"] {
+            let duration = Duration::from_nanos(parse_duration(text).unwrap());
+            assert_eq!(spoken(duration), text);
+        }
+        assert_eq!(spoken(Duration::ZERO), "0s");
+        let refused = |text| parse_duration(text).unwrap_err();
+        assert_eq!(refused("-1s"), "a duration cannot be negative");
+        assert_eq!(refused("1000000000000h"), "need less than 500 years");
+    }
 
     #[test]
     fn times_are_utc_both_ways() {

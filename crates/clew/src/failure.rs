@@ -110,7 +110,13 @@ impl Failure {
                 "need a file, have a folder",
                 format!("ls {}", path.display()),
             ),
-            io::ErrorKind::PermissionDenied => ("permission denied", format!("ls -ld {nearest}")),
+            io::ErrorKind::PermissionDenied => {
+                let hint = match path.is_file() {
+                    true => format!("ls -l {}", path.display()),
+                    false => format!("ls -ld {nearest}"),
+                };
+                ("permission denied", hint)
+            }
             _ => return Self::file(path, error),
         };
         Self::file(path, what).hint(hint)

@@ -47,7 +47,13 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
             Err(error) => return Err(unread(path, &error)),
         }
     }
-    reader.finish().map_err(|e| Failure::file(path, e))
+    reader.finish().map_err(|error| {
+        let failure = Failure::file(path, error);
+        match error.rule {
+            Rule::Truncated => failure.hint("the file is not whole: copy it again"),
+            _ => failure,
+        }
+    })
 }
 
 /// The failure to decode a piece of a group file: if it is another file, which one is wanted.

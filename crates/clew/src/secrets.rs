@@ -20,6 +20,9 @@ use zeroize::Zeroizing;
 /// Longest key, unlock or passphrase file that is read, in bytes.
 const MAX_SECRET_BYTES: u64 = 1 << 20;
 
+/// How a group file begins.
+const GROUP_FILE_HEADER: &[u8] = b"clew-group-";
+
 /// With so much room behind its end a file is read without growing the buffer.
 const READ_AHEAD_BYTES: usize = 64;
 
@@ -250,14 +253,21 @@ pub fn read_text(path: &Path) -> Result<Zeroizing<String>, Failure> {
         .map(Zeroizing::new)
         .map_err(|error| {
             let bytes = Zeroizing::new(error.into_bytes());
-            hinted(Failure::file(path, TextError::NotAKey), &bytes)
+            let what = match bytes.starts_with(GROUP_FILE_HEADER) {
+                true => Failure::file(path, "not a key file"),
+                false => Failure::file(path, TextError::NotAKey),
+            };
+            hinted(what, &bytes)
         })
 }
 
 /// The failure to read a file with these bytes.
 fn hinted(failure: Failure, bytes: &[u8]) -> Failure {
-    match is_capture(bytes) {
-        true => failure.hint("this looks like a capture: check the order of the files"),
+    if is_capture(bytes) {
+        return failure.hint("this looks like a capture: check the order of the files");
+    }
+    match bytes.starts_with(GROUP_FILE_HEADER) {
+        true => failure.hint("this is a group file: a text file with a key is needed"),
         false => failure,
     }
 }

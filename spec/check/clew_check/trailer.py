@@ -13,7 +13,7 @@ SAVED = IPV4_CHECKSUM | UDP_LENGTH | L4_CHECKSUM
 MODE_MARK, EACH, WINDOW, TREE = range(4)
 WINDOW_MAX = 1024
 SCHEMES = {1: bbs04, 2: xr}
-PACKET, CARRIER = 1, 1  # of M: what is signed, how it travels
+PACKET, CARRIER, TUNNEL = 1, 1, 2  # of M: what is signed, how it travels
 FULL, TAGS = 1, {2: 8, 3: 4}  # carriages; T of the coded ones
 CODED = range(9, 129)  # packets of a coded block
 TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
@@ -245,12 +245,22 @@ def nonvolatile(datagram, trailer):
     size = 4 if datagram.version == 4 else 16
     source = header[12:16] if size == 4 else header[8:24]
     source = bytes(size) if trailer.flags & NAT else source
+    if trailer.carrier == TUNNEL:  # carriers.md 3
+        return whole_headers(datagram, source) + upper
     if size == 4:
         options = ipv4_options(header[20:])
         return bytes([4, len(header)]) + length + header[9:10] + source + datagram.final + options + upper
     options = b"".join(ipv6_options(data[2:]) for kind, data in datagram.extensions if kind == DESTINATION)
     start = b"\6" + length + bytes([datagram.protocol]) + source + datagram.final
     return start + len(options).to_bytes(2, "big") + options + upper
+
+
+def whole_headers(datagram, source):
+    header = datagram.header
+    extensions = b"".join(data for _, data in datagram.extensions)
+    if datagram.version == 4:
+        return header[:10] + bytes(2) + source + header[16:]
+    return header[:8] + source + header[24:] + extensions
 
 
 def ipv4_options(options):

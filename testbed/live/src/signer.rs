@@ -96,6 +96,7 @@ pub fn inbound(
     let rule = PeerRule {
         group: tag,
         prefixes: prefixes.map_err(io::Error::other)?,
+        address: None,
         mss,
     };
     let options = InboundOptions {

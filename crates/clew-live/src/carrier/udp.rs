@@ -7,7 +7,7 @@ use super::Offloads;
 use super::kernel::dropped_by_sockets;
 use crate::packet::{Burst, Outer};
 use nix::libc;
-use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns, SndBufForce};
+use nix::sys::socket::sockopt::{Mark, RcvBufForce, ReceiveTimestampns, SndBufForce};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
 use nix::sys::stat::fstat;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
@@ -80,6 +80,14 @@ impl Udp {
             port,
         )))?);
         Ok(Self { sockets })
+    }
+
+    /// Marks what leaves. Without the privilege nothing is marked: then a router's answer about a datagram
+    /// also counts for packets that are captured.
+    pub fn mark(&self, mark: u32) {
+        for socket in &self.sockets {
+            let _ = setsockopt(&socket.io, Mark, &mark);
+        }
     }
 
     /// Fills in what the kernel does for these sockets.

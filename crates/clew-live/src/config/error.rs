@@ -2,7 +2,8 @@
 
 use super::{EXCLUDES_MAX, FILE_MAX, PEERS_MAX, PREFIXES_MAX};
 use ipnet::IpNet;
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
@@ -17,11 +18,25 @@ pub struct ConfigError {
     pub rule: Rule,
 }
 
+/// Returns what the system says, without the number of its error.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let words = match error.kind() {
+        ErrorKind::NotFound => "does not exist",
+        ErrorKind::PermissionDenied => "permission denied",
+        _ => {
+            let text = error.to_string();
+            let words = text.split(" (os error").next();
+            return words.unwrap_or_default().to_lowercase();
+        }
+    };
+    words.to_owned()
+}
+
 /// The rules of a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum Rule {
     /// It can be read.
-    #[error("{0}")]
+    #[error("{}", plain(_0))]
     Read(io::Error),
     /// It has a size that a person wrote.
     #[error("longer than {FILE_MAX} bytes")]
@@ -47,6 +62,15 @@ pub enum Rule {
     /// A peer has addresses.
     #[error("prefixes is empty: a peer needs at least one")]
     NoPrefix,
+    /// A prefix is written as one.
+    #[error("prefix {0:?}: write a network as 10.0.0.0/24, fd00::/64 or 10.0.0.2/32")]
+    PrefixText(String),
+    /// A prefix is written as one, and not as an address.
+    #[error("prefix \"{0}\": an address needs a length: write {1}")]
+    Address(IpAddr, IpNet),
+    /// Prometheus asks at an address.
+    #[error("metrics {0:?}: write an IP address with a port, as 127.0.0.1:9909")]
+    Metrics(String),
     /// A prefix has no host bits.
     #[error("prefix {is}: bits behind the prefix are set, write {wanted}")]
     HostBits {
@@ -70,7 +94,9 @@ pub enum Rule {
     #[error("endpoint {0}: need a unicast address and a port")]
     Endpoint(SocketAddr),
     /// An end point is written as an address.
-    #[error("endpoint {0:?}: write an IP address with or without port, as 192.0.2.1:4909")]
+    #[error(
+        "endpoint {0:?}: write an IP address with or without port, as 192.0.2.1:4909 or [fd00::1]:4909"
+    )]
     EndpointText(String),
     /// Each daemon is one peer.
     #[error("endpoint {0} is given twice: give one peer all prefixes of this daemon")]
@@ -112,6 +138,16 @@ pub enum Rule {
         is: u16,
         /// The smallest one that would do.
         needed: u16,
+    },
+    /// The port is a table's number, unless another one is given.
+    #[error("port {port} cannot number the routing table: add `table`, from {least} to {most}")]
+    TableOfPort {
+        /// The port.
+        port: u64,
+        /// The smallest table.
+        least: u64,
+        /// The largest table.
+        most: u64,
     },
     /// A number is in its range.
     #[error("{key} {is}: need {least} to {most}")]

@@ -65,10 +65,12 @@ struct Raw {
     sign_ntp: bool,
     grace: Option<Spanned<u64>>,
     #[serde(default)]
+    relay: bool,
+    #[serde(default)]
     exclude: Vec<Spanned<String>>,
     #[serde(default)]
     signing: RawSigning,
-    metrics: Option<SocketAddr>,
+    metrics: Option<Spanned<String>>,
     #[serde(default)]
     peer: Vec<RawPeer>,
 }
@@ -88,7 +90,7 @@ struct RawSigning {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct RawPeer {
-    prefixes: Spanned<Vec<Spanned<IpNet>>>,
+    prefixes: Spanned<Vec<Spanned<String>>>,
     endpoint: Option<Spanned<String>>,
     group: PathBuf,
 }
@@ -133,12 +135,16 @@ fn line_of(text: &str, at: usize) -> usize {
 fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
     let raw: Raw = toml::from_str(text).map_err(|e| {
         let words: Vec<&str> = e.message().split_whitespace().collect();
-        (e.span(), Rule::Toml(words.join(" ")))
+        let words = words.join(" ");
+        (
+            e.span(),
+            Rule::Toml(words.replace("expected u64", "need a number, without quotes")),
+        )
     })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let name = name(raw.name.as_ref(), path)?;
     let port = number("port", raw.port.as_ref(), u64::from(PORT), 1..=65_535)?;
-    let table = number("table", raw.table.as_ref(), port, TABLE)?;
+    let table = table(raw.table.as_ref(), raw.port.as_ref(), port)?;
     let port = port as u16;
     let signing = signing(&raw.signing)?;
     let path_mtu = number("path-mtu", raw.path_mtu.as_ref(), MTU_DEFAULT, PATH_MTU)? as u16;
@@ -162,15 +168,38 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         offload: matches!(raw.offload, Offload::Auto),
         whole_windows: raw.whole_windows,
         sign_ntp: raw.sign_ntp,
+<<<<<<< HEAD
         grace: Duration::from_secs(number("grace", raw.grace.as_ref(), GRACE_DEFAULT, GRACE)?),
+=======
+        relay: raw.relay,
+>>>>>>> main
         exclude: excludes(&raw.exclude)?,
         signing,
-        metrics: raw.metrics,
+        metrics: raw.metrics.as_ref().map(metrics).transpose()?,
         peers: peers(raw.peer, port, folder)?,
         table: table as u32,
         name,
         port,
     })
+}
+
+/// The number of the routing table: the port's, unless another one is given.
+fn table(
+    given: Option<&Spanned<u64>>,
+    port_given: Option<&Spanned<u64>>,
+    port: u64,
+) -> Result<u64, Broken> {
+    if given.is_some() || TABLE.contains(&port) {
+        return number("table", given, port, TABLE);
+    }
+    let (least, most) = TABLE.into_inner();
+    let rule = Rule::TableOfPort { port, least, most };
+    Err((port_given.map(Spanned::span), rule))
+}
+
+fn metrics(text: &Spanned<String>) -> Result<SocketAddr, Broken> {
+    let broken = |_| (Some(text.span()), Rule::Metrics(text.get_ref().clone()));
+    text.get_ref().parse().map_err(broken)
 }
 
 /// Returns the MTU with which every packet has room for its trailer, and checks what else this
@@ -202,7 +231,7 @@ fn trailer_mtu(raw: &Raw, signing: &Signing, path_mtu: u16) -> Result<u16, Broke
         return Err((raw.mtu.as_ref().map(Spanned::span), rule));
     }
     let mut prefixes = raw.peer.iter().flat_map(|peer| peer.prefixes.get_ref());
-    let v6 = prefixes.find(|net| net.get_ref().addr().is_ipv6());
+    let v6 = prefixes.find(|net| net.get_ref().contains(':'));
     match v6.filter(|_| u64::from(mtu) < *MTU.start()) {
         None => Ok(mtu),
         Some(net) => {
@@ -317,7 +346,7 @@ fn peers(raw: Vec<RawPeer>, port: u16, folder: &Path) -> Result<Vec<Peer>, Broke
 }
 
 fn prefixes(
-    raw: &Spanned<Vec<Spanned<IpNet>>>,
+    raw: &Spanned<Vec<Spanned<String>>>,
     known: &mut Vec<IpNet>,
 ) -> Result<Vec<IpNet>, Broken> {
     let all = raw.get_ref();
@@ -327,7 +356,10 @@ fn prefixes(
     let first = known.len();
     for prefix in all {
         let broken = |rule| Err((Some(prefix.span()), rule));
-        let net = *prefix.get_ref();
+        let net = match prefix_of(prefix.get_ref()) {
+            Ok(net) => net,
+            Err(rule) => return broken(rule),
+        };
         let wanted = net.trunc();
         if net != wanted {
             return broken(Rule::HostBits { is: net, wanted });
@@ -348,6 +380,13 @@ fn prefixes(
     Ok(known[first..].to_vec())
 }
 
+fn prefix_of(text: &str) -> Result<IpNet, Rule> {
+    text.parse().map_err(|_| match text.parse::<IpAddr>() {
+        Ok(ip) => Rule::Address(ip, ip.into()),
+        Err(_) => Rule::PrefixText(text.to_owned()),
+    })
+}
+
 /// Whether hosts can have addresses of this network. A network that has others besides is fine:
 /// these are never captured.
 fn has_hosts(net: &IpNet) -> bool {
@@ -364,9 +403,10 @@ fn has_hosts(net: &IpNet) -> bool {
 
 fn endpoint_of(text: &Spanned<String>, port: u16) -> Result<SocketAddr, Broken> {
     let bare = || {
-        text.get_ref()
-            .parse()
-            .map(|ip: IpAddr| SocketAddr::new(ip, port))
+        let ip = text.get_ref().as_str();
+        let within = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']'));
+        let ip = within.filter(|ip| ip.contains(':')).unwrap_or(ip).parse();
+        ip.map(|ip: IpAddr| SocketAddr::new(ip, port))
     };
     let at: SocketAddr = text.get_ref().parse().or_else(|_| bare()).map_err(|_| {
         let rule = Rule::EndpointText(text.get_ref().clone());

@@ -7,6 +7,7 @@ mod error;
 mod exclude;
 mod file;
 
+pub(crate) use error::plain;
 pub use error::{ConfigError, Rule};
 pub use exclude::{Exclude, Protocol};
 pub use file::is_name;
@@ -196,8 +197,13 @@ pub struct Config {
     pub whole_windows: bool,
     /// Whether NTP is signed as other traffic is.
     pub sign_ntp: bool,
+<<<<<<< HEAD
     /// How long an epoch is accepted after its successor started.
     pub grace: Duration,
+=======
+    /// Whether packets that a peer signed for another peer's prefix are signed anew.
+    pub relay: bool,
+>>>>>>> main
     /// What is never captured.
     pub exclude: Vec<Exclude>,
     /// How packets are signed.

@@ -24,7 +24,8 @@ pub use shared::Dropped;
 pub use supervise::{Hooks, run};
 
 use crate::carrier::{Network, Offloads, Raw, Tun, Udp};
-use crate::config::Config;
+use crate::config::{Config, plain};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 
@@ -49,7 +50,7 @@ pub enum DeviceError {
     #[error("carrier trailer: {0}")]
     Raw(io::Error),
     /// The port.
-    #[error("UDP port {port}: {error}")]
+    #[error("UDP port {port}: {}", plain(error))]
     Udp {
         /// Its number.
         port: u16,
@@ -63,12 +64,23 @@ fn tun_trouble(error: &io::Error) -> String {
         return "there is no such interface".into();
     }
     match error.kind() {
+        io::ErrorKind::PermissionDenied if !may_open_tun() => {
+            "/dev/net/tun: permission denied: chmod 666 /dev/net/tun, or clew up alone".into()
+        }
         io::ErrorKind::PermissionDenied => "it does not exist, or belongs to another user: \
              clew up --setup-only makes it for the configured user"
             .into(),
         io::ErrorKind::ResourceBusy => "another process has it".into(),
-        _ => error.to_string(),
+        _ => plain(error),
     }
+}
+
+fn may_open_tun() -> bool {
+    let tun = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun");
+    tun.is_ok()
 }
 
 /// What a data plane is given, so that it need not open it.

@@ -10,6 +10,9 @@ use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+/// The MTU that every link of IPv6 has at least (RFC 8200 section 5).
+const IPV6_LEAST: u32 = 1_280;
+
 /// The end point of peers whose packets go to their own destinations.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
@@ -163,6 +166,12 @@ impl Peers {
         // Of a socket without a fixed peer the host itself tells only the address.
         let is_to = |at: SocketAddr| at == to || to.port() == 0 && at.ip() == to.ip();
         let reached = |reach: &&mut Reach| reach.remote.is_some_and(is_to);
+        // No link of IPv6 takes less.
+        let mtu = if to.is_ipv6() {
+            mtu.max(IPV6_LEAST)
+        } else {
+            mtu
+        };
         let lower = |any, reach: &mut Reach| reach.path.lower(mtu, now) | any;
         self.reaches.iter_mut().filter(reached).fold(false, lower)
     }

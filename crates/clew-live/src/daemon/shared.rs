@@ -293,6 +293,7 @@ impl<K: KeySource> Shared<K> {
         let rule = |(index, (peer, group)): (u16, (&crate::config::Peer, &GroupTag))| PeerRule {
             group: *group,
             prefixes: peer.prefixes.clone(),
+            address: peer.endpoint.map(|endpoint| endpoint.ip()),
             mss: outbound.mss(PeerIndex(index)),
         };
         let rules: Vec<PeerRule> = rules.map(rule).collect();

@@ -22,6 +22,8 @@ pub(super) struct Origin<'a> {
     outer: &'a Outer,
     /// It showed a good cookie. Nobody looks while the gate is open.
     has_cookie: bool,
+    /// It was put together from fragments.
+    is_in_parts: bool,
 }
 
 impl<K: KeySource> Inbound<K> {
@@ -48,6 +50,7 @@ impl<K: KeySource> Inbound<K> {
         let from = Origin {
             outer,
             has_cookie: self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
+            is_in_parts: false,
         };
         if !self.passes_gate(payload, &from, now.instant) {
             self.metrics.refused.count(Refused::NoCookie);
@@ -97,9 +100,17 @@ impl<K: KeySource> Inbound<K> {
     }
 
     fn arrive_in_part(&mut self, fragment: &Fragment<'_>, from: &Origin<'_>, now: Moment) {
-        match self.fragments.take(fragment, now.instant, ()) {
+        match self.fragments.take(fragment, now.instant, from.outer.ecn) {
             Taken::Waits => {}
-            Taken::Whole { datagram, .. } => self.arrive_whole(&datagram, from, now),
+            Taken::Whole { datagram, tokens } => {
+                let ecn = tokens.into_iter().fold(from.outer.ecn, ecn::of_parts);
+                let whole = Origin {
+                    outer: &Outer { ecn, ..*from.outer },
+                    is_in_parts: true,
+                    ..*from
+                };
+                self.arrive_whole(&datagram, &whole, now);
+            }
             Taken::Again {
                 is_second: true, ..
             } => self.metrics.fragments_again += 1,
@@ -132,6 +143,7 @@ impl<K: KeySource> Inbound<K> {
             outer: &outer,
             // Nobody was asked for one.
             has_cookie: true,
+            is_in_parts: false,
         };
         self.arrive_packet(packet, &from, now);
     }
@@ -154,6 +166,10 @@ impl<K: KeySource> Inbound<K> {
         let Some(peer) = self.peers.find(packet.trailer().group, packet.source()) else {
             return self.metrics.refused.count(Refused::NotPeer);
         };
+        // Before anything takes note of the packet: whoever marks a copy of it spends nothing.
+        let Some(ecn) = ecn_of(&packet, from) else {
+            return self.metrics.refused.count(Refused::BadEcn);
+        };
         let looked = self.receiver.look_packet(Ok(packet), Some(now.wall));
         let taken = self.receiver.take(looked);
         // What it brought to packets that wait comes first: they arrived earlier.
@@ -173,9 +189,8 @@ impl<K: KeySource> Inbound<K> {
         };
         let mut bytes = self.buffers.take();
         packet.write_packet(&mut bytes);
-        if !set_ecn(&mut bytes, packet.trailer().carrier, outer.ecn) {
-            self.metrics.refused.count(Refused::BadEcn);
-            return self.buffers.recycle(bytes);
+        if ecn != ecn::of(&bytes) {
+            ecn::set(&mut bytes, ecn);
         }
         let line = (source, packet.flow().key());
         let delivery = Delivery {
@@ -197,7 +212,7 @@ impl<K: KeySource> Inbound<K> {
                 let address = self.payer(&pending, source, now.instant);
                 let job = Job {
                     token,
-                    source: self.queue.standings.payer(address, now.instant),
+                    source: self.queue.standings.payer(address),
                     address,
                     block: pending.affinity().filter(|_| is_of_block),
                     k,
@@ -276,17 +291,14 @@ impl<K: KeySource> Inbound<K> {
     }
 }
 
-/// Combines the congestion bits of both headers. Returns whether the packet may be delivered.
-fn set_ecn(packet: &mut [u8], carrier: Carrier, outer: u8) -> bool {
-    let combined = match carrier {
-        // There was no inner header.
-        Carrier::UdpTransport => Some(outer),
-        Carrier::Trailer | Carrier::UdpTunnel => ecn::combined(ecn::of(packet), outer),
+/// Returns the congestion bits that a packet is delivered with. `None` if it may not be delivered.
+fn ecn_of(packet: &SignedPacket<'_>, from: &Origin<'_>) -> Option<u8> {
+    let outer = from.outer.ecn;
+    let Some(header) = packet.header() else {
+        return Some(outer);
     };
-    if let Some(ecn) = combined
-        && ecn != ecn::of(packet)
-    {
-        ecn::set(packet, ecn);
-    }
-    combined.is_some()
+    let inner = ecn::of(header);
+    // Its fragments do not come again: a mark on a copy of one of them would spend it.
+    let unmarked = from.is_in_parts.then_some(inner);
+    ecn::combined(inner, outer).or(unmarked)
 }

@@ -66,7 +66,8 @@ pub struct Inbound<K> {
     gatekeeper: Gatekeeper,
     reply_rates: [EventRate; 2],
     replies: Vec<Reply>,
-    fragments: Reassembler<()>,
+    /// Each fragment is known by its congestion bits.
+    fragments: Reassembler<u8>,
     queue: FairQueue<Task>,
     followers: Followers,
     order: Order,
@@ -97,11 +98,11 @@ impl<K: KeySource> Inbound<K> {
         secret: [u8; 32],
     ) -> Self {
         let now = start.instant;
-        Self {
+        let mut inbound = Self {
             receiver: Receiver::new(keys, options.acceptance(start.wall)),
             policy: options.policy,
             windows: options.windows,
-            peers: Peers::new(peers),
+            peers: Peers::default(),
             jar: CookieJar::new(secret, start),
             gatekeeper: Gatekeeper::new(now),
             reply_rates: [EventRate::new(REPLIES_PER_SECOND / 2, now); 2],
@@ -113,7 +114,9 @@ impl<K: KeySource> Inbound<K> {
             clock: ClockWatch::new(start),
             buffers: Buffers::default(),
             metrics: InboundMetrics::default(),
-        }
+        };
+        inbound.set_peers(peers);
+        inbound
     }
 
     /// Verifies by these keys from now on: a newer group file. What waits is not lost.
@@ -148,6 +151,8 @@ impl<K: KeySource> Inbound<K> {
     /// Replaces the peers. What waits keeps the place that its peer had.
     pub fn set_peers(&mut self, peers: Vec<PeerRule>) {
         self.peers = Peers::new(peers);
+        let addresses = self.peers.addresses().map(Source::from);
+        self.queue.standings.expect(addresses);
     }
 
     /// Changes how much time verification may take. What was spent is forgotten.

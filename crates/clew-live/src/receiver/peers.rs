@@ -13,6 +13,8 @@ pub struct PeerRule {
     pub group: GroupTag,
     /// The inner sources that it may have. Of two peers the one with the longer prefix has a source.
     pub prefixes: Vec<IpNet>,
+    /// Where it is configured to be.
+    pub address: Option<IpAddr>,
     /// The largest TCP segment over IPv4 towards it, as [`Outbound::mss`](crate::sender::Outbound::mss)
     /// says.
     pub mss: Option<u16>,
@@ -51,6 +53,11 @@ impl Peers {
         found.next()?.iter().find(is_of_group).copied()
     }
 
+    /// Returns where peers are configured to be.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.rules.iter().filter_map(|rule| rule.address)
+    }
+
     /// Returns what is known of a peer.
     pub fn rule(&self, peer: PeerIndex) -> Option<&PeerRule> {
         self.rules.get(usize::from(peer.0))
@@ -68,6 +75,7 @@ mod tests {
         PeerRule {
             group,
             prefixes: prefixes.iter().map(|p| p.parse().unwrap()).collect(),
+            address: None,
             mss: None,
         }
     }

@@ -4,6 +4,7 @@ use crate::receiver::budget::Budget;
 use crate::receiver::queue::Source;
 use clew_tree::LruMap;
 use clew_wire::Instant;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Most sources that are remembered, of each class. The one that was seen last stays longest.
@@ -33,6 +34,8 @@ pub(crate) struct Standings {
     known: LruMap<Source, Standing>,
     /// Prefixes.
     unknown: LruMap<Source, Standing>,
+    /// Addresses that peers are configured to have.
+    expected: BTreeSet<Source>,
     budget: Duration,
 }
 
@@ -52,6 +55,7 @@ impl Standings {
         Self {
             known: LruMap::new(),
             unknown: LruMap::new(),
+            expected: BTreeSet::new(),
             budget,
         }
     }
@@ -69,11 +73,18 @@ impl Standings {
         }
     }
 
-    /// Returns who pays for an address: itself if it is known, or else its prefix.
-    pub fn payer(&self, address: Source, now: Instant) -> Source {
-        match self.class(address, now) {
-            Class::Known => address,
-            Class::Unknown => address.prefix(),
+    /// Replaces the addresses that peers are configured to have.
+    pub fn expect(&mut self, addresses: impl Iterator<Item = Source>) {
+        self.expected = addresses.collect();
+    }
+
+    /// Returns who pays for an address: itself if a peer is configured there or its signatures held so
+    /// far, however long ago, or else its prefix. So no neighbour spends what a silent peer needs.
+    pub fn payer(&self, address: Source) -> Source {
+        let is_good = self.known.get(&address).is_some_and(Standing::is_good);
+        match is_good || self.expected.contains(&address) {
+            true => address,
+            false => address.prefix(),
         }
     }
 
@@ -146,7 +157,11 @@ impl Standing {
 
     fn is_known(&self, now: Instant) -> bool {
         let is_recent = |at| now - at <= KNOWN_FOR;
-        self.last_good.is_some_and(is_recent) && self.good >= self.bad * GOOD_FOR_BAD
+        self.last_good.is_some_and(is_recent) && self.is_good()
+    }
+
+    const fn is_good(&self) -> bool {
+        self.last_good.is_some() && self.good >= self.bad * GOOD_FOR_BAD
     }
 
     fn judged(&mut self, is_good: bool, now: Instant) {
@@ -195,10 +210,24 @@ mod tests {
         let [good, bad] = [7, 8].map(|last| Source::from(IpAddr::from([192, 0, 2, last])));
         standings.judged(good, true, at(0));
         (0..99).for_each(|_| standings.judged(bad, false, at(1)));
-        assert_eq!(standings.payer(good, at(2)), good);
-        assert_eq!(standings.payer(bad, at(2)), bad.prefix());
+        assert_eq!(standings.payer(good), good);
+        assert_eq!(standings.payer(bad), bad.prefix());
         (0..2).for_each(|_| standings.judged(good, false, at(3)));
-        assert_eq!(standings.payer(good, at(3)), good.prefix(), "its own count");
+        assert_eq!(standings.payer(good), good.prefix(), "its own count");
+    }
+
+    #[test]
+    fn a_peer_s_address_pays_for_itself_before_and_after() {
+        let mut standings = Standings::new(Duration::from_secs(1));
+        let [silent, configured, other] =
+            [7, 8, 9].map(|last| Source::from(IpAddr::from([192, 0, 2, last])));
+        standings.judged(silent, true, at(0));
+        standings.expect([configured].into_iter());
+        assert_eq!(standings.class(silent, at(90_000)), Class::Unknown);
+        assert_eq!(standings.payer(silent), silent, "however long ago");
+        assert_eq!(standings.class(configured, at(0)), Class::Unknown);
+        assert_eq!(standings.payer(configured), configured);
+        assert_eq!(standings.payer(other), other.prefix());
     }
 
     #[test]

@@ -18,7 +18,8 @@ impl<K: KeySource> Inbound<K> {
         self.metrics.signatures += u64::from(is_own);
         // A duplicate says that the signature held: somebody sent a copy.
         let held = conclusion.verdict == Verdict::Valid || conclusion.reason == Reason::Duplicate;
-        let says_something = conclusion.reason != Reason::Duplicate;
+        // A bad one says nothing of an address that anybody may have written.
+        let says_something = conclusion.reason != Reason::Duplicate && (held || job.has_cookie);
         if says_something {
             self.queue.standings.judged(job.address, held, now);
         }
@@ -86,7 +87,7 @@ impl<K: KeySource> Inbound<K> {
         self.receiver.expire(now.wall);
         self.settle(now.instant);
         self.fragments.expire(now.instant);
-        for () in self.fragments.missing() {
+        for _ in self.fragments.missing() {
             self.count(Reason::MissingFragment);
         }
         while let Some((token, ticket)) = self.order.expired(now.instant) {

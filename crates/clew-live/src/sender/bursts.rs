@@ -47,7 +47,7 @@ impl Packer<'_> {
         if self.path.carrier == Carrier::Trailer {
             return self.push_packet(payload, ecn);
         }
-        let cookie = self.cookies.current(self.now).copied();
+        let cookie = self.cookies.next(self.now);
         let longest = self.path.payload_max();
         let length = payload.len() + cookie.map_or(0, |cookie| cookie.len());
         if length <= longest {

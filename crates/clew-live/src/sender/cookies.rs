@@ -4,12 +4,15 @@ use crate::packet::CookieMessage;
 use clew_packet::datagram::{Cookie, Echo};
 use clew_tree::LruMap;
 use clew_wire::Instant;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Most echoes that are remembered for a peer.
 pub const ECHOES_MAX: usize = 4_096;
 /// How long after a datagram its answer is taken.
 pub const COOKIE_ANSWER_MAX: Duration = Duration::from_secs(5);
+/// Most cookies of a peer that are shown in turn.
+pub const COOKIES_MAX: usize = 4;
 /// How long a cookie is shown.
 pub const COOKIE_USE: Duration = Duration::from_secs(120);
 
@@ -19,7 +22,11 @@ pub(super) struct Cookies {
     echoes: LruMap<Echo, Instant>,
     /// The packets of a block have one.
     last: Option<(Echo, Instant)>,
-    cookie: Option<(Cookie, Instant)>,
+    /// The newest, and when each came last. Whoever sees datagrams can answer them in the peer's name:
+    /// so a new one stands beside the others, not in their place.
+    cookies: VecDeque<(Cookie, Instant)>,
+    /// How many datagrams showed one.
+    shown: usize,
 }
 
 impl Cookies {
@@ -39,15 +46,19 @@ impl Cookies {
         let sent = self.echoes.get(&message.echo);
         let is_answer = sent.is_some_and(|at| now - *at <= COOKIE_ANSWER_MAX);
         if is_answer {
-            self.cookie = Some((message.cookie, now));
+            self.cookies.retain(|(known, _)| *known != message.cookie);
+            self.cookies.truncate(COOKIES_MAX - 1);
+            self.cookies.push_front((message.cookie, now));
         }
         is_answer
     }
 
-    /// Returns the cookie to show.
-    pub fn current(&self, now: Instant) -> Option<&Cookie> {
-        let (cookie, since) = self.cookie.as_ref()?;
-        (now - *since < COOKIE_USE).then_some(cookie)
+    /// Returns the cookie to show: each in its turn.
+    pub fn next(&mut self, now: Instant) -> Option<Cookie> {
+        self.cookies.retain(|(_, since)| now - *since < COOKIE_USE);
+        self.shown = self.shown.wrapping_add(1);
+        let turn = self.shown.checked_rem(self.cookies.len())?;
+        self.cookies.get(turn).map(|(cookie, _)| *cookie)
     }
 }
 
@@ -70,10 +81,33 @@ mod tests {
         cookies.sent([1; 16], at(0));
         assert!(!cookies.accept(&message(2), at(1)), "nobody sent that");
         assert!(!cookies.accept(&message(1), at(5_001)), "too late");
-        assert_eq!(cookies.current(at(5_001)), None);
+        assert_eq!(cookies.next(at(5_001)), None);
         assert!(cookies.accept(&message(1), at(5_000)));
-        assert_eq!(cookies.current(at(124_999)), Some(&[9; 16]));
-        assert_eq!(cookies.current(at(125_000)), None, "two minutes are over");
+        assert_eq!(cookies.next(at(124_999)), Some([9; 16]));
+        assert_eq!(cookies.next(at(125_000)), None, "two minutes are over");
+    }
+
+    #[test]
+    fn false_cookies_stand_beside_the_good_one() {
+        let mut cookies = Cookies::default();
+        cookies.sent([1; 16], at(0));
+        assert!(cookies.accept(&message(1), at(1)));
+        for last in 0..3 {
+            let cookie = [last; 16];
+            let echo = [1; 16];
+            assert!(cookies.accept(&CookieMessage { echo, cookie }, at(2)));
+        }
+        let good = |cookies: &mut Cookies| {
+            let shown = (0..100).filter_map(|_| cookies.next(at(3)));
+            shown.filter(|cookie| *cookie == [9; 16]).count()
+        };
+        assert_eq!(good(&mut cookies), 25, "each in its turn");
+        assert!(cookies.accept(&message(1), at(3)), "it came again");
+        assert_eq!(cookies.cookies.len(), COOKIES_MAX);
+        let (cookie, echo) = ([7; 16], [1; 16]);
+        assert!(cookies.accept(&CookieMessage { echo, cookie }, at(3)));
+        assert_eq!(cookies.cookies.len(), COOKIES_MAX, "the oldest made room");
+        assert_eq!(good(&mut cookies), 25);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod options;
 mod seal;
 
 pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
-pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, ECHOES_MAX};
+pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, COOKIES_MAX, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
 pub use load::{BLOCK_WAIT_MAX, FLOW_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};

@@ -1,5 +1,6 @@
 //! Why a host cannot be set up.
 
+use crate::config::plain;
 use std::io;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ pub enum SetupError {
         said: String,
     },
     /// The system refused a file.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), plain(error))]
     Io {
         /// The file.
         path: PathBuf,
@@ -45,7 +46,7 @@ pub enum SetupError {
         key: &'static str,
     },
     /// The kernel has no TUN.
-    #[error("/dev/net/tun: {0}")]
+    #[error("/dev/net/tun: {}", plain(_0))]
     NoTun(io::Error),
     /// There is no such user.
     #[error("user {0:?}: no such user")]

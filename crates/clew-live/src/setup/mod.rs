@@ -3,16 +3,20 @@
 //! [`plan`] is pure. [`Facts`] are what it has to know of the host. [`Place`] keeps the undo of each
 //! step on disk before the step is done, so that `clew down` undoes a half-made set-up, too.
 
+mod changes;
 mod error;
 mod facts;
+mod force;
 mod place;
 mod plan;
 pub mod privileges;
 mod programs;
 mod ruleset;
 
+pub use changes::Changes;
 pub use error::SetupError;
 pub use facts::{Facts, Route, account};
+pub use force::Force;
 pub use place::{Kept, Lock, Made, Place};
 pub use plan::plan;
 pub use programs::{Programs, filtered};

@@ -1,6 +1,6 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
-use super::{Action, Plan, SetupError, Step, programs, ruleset};
+use super::{Action, Force, Plan, SetupError, Step, programs, ruleset};
 use crate::config::Config;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -76,6 +76,7 @@ impl Place {
     /// Returns the names of all places.
     pub fn names() -> Vec<String> {
         let entries = fs::read_dir(RUN).into_iter().flatten().flatten();
+        let entries = entries.filter(|entry| entry.path().is_dir());
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.collect();
         names.sort();
@@ -202,6 +203,55 @@ impl Place {
         let text = serde_json::to_string(kept).map_err(io::Error::from);
         let written = text.and_then(|text| fs::write(&path, text));
         self.failed(&path, written)
+    }
+
+    /// Returns what the set-up looks like in force, if it is known.
+    pub fn force(&self) -> Option<Force> {
+        let text = fs::read_to_string(self.force_file()).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Keeps what the set-up looks like in force.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn keep_force(&self, force: &Force) -> Result<(), SetupError> {
+        let path = self.force_file();
+        let text = serde_json::to_string(force).map_err(io::Error::from);
+        let written = text.and_then(|text| fs::write(&path, text));
+        self.failed(&path, written)
+    }
+
+    /// Returns what is not in force, as who supervises said last.
+    pub fn trouble(&self) -> Option<String> {
+        fs::read_to_string(self.trouble_file()).ok()
+    }
+
+    /// Says what is not in force.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn say_trouble(&self, trouble: Option<&str>) -> Result<(), SetupError> {
+        let path = self.trouble_file();
+        let done = match trouble {
+            Some(trouble) => fs::write(&path, trouble).and_then(|()| {
+                // The caller's umask is for files with secrets.
+                fs::set_permissions(&path, Permissions::from_mode(0o644))
+            }),
+            None => match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        };
+        self.failed(&path, done)
+    }
+
+    fn force_file(&self) -> PathBuf {
+        self.folder.join("force")
+    }
+
+    fn trouble_file(&self) -> PathBuf {
+        self.folder.join("not-in-force")
     }
 
     fn kept_file(&self) -> PathBuf {

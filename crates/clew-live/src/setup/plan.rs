@@ -165,8 +165,19 @@ impl Maker<'_> {
                 }
             };
             rule(&format!("pref {around} {own} goto {on}"));
+            if self.config.carrier != CarrierMode::Trailer {
+                // What routers say of datagrams is looked up by the socket's mark, without its port.
+                rule(&format!("pref {around} fwmark {table} goto {on}"));
+            }
             for selector in self.never(family) {
                 rule(&format!("pref {around} {selector} goto {on}"));
+            }
+        }
+        if !self.config.relay && self.filter().is_none() {
+            // With the filter they are counted, too.
+            for prefix in self.config.prefixes() {
+                let rest = format!("pref {capture} iif {name} to {prefix} blackhole");
+                steps.push(self.both_ways(family(prefix), "rule", &rest));
             }
         }
         for family in self.families() {

@@ -3,6 +3,7 @@
 use super::SetupError;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
+use nix::sys::signal::Signal;
 use nix::unistd::{User, geteuid, setgroups, setresgid, setresuid};
 use std::fs;
 use std::io;
@@ -49,6 +50,15 @@ pub fn become_user_of_queue(user: &User) -> Result<(), SetupError> {
             "the queue's process holds more than CAP_NET_ADMIN",
         ))),
     }
+}
+
+/// Asks the kernel to end this process when its parent ends, however it does. Call it behind a change of
+/// the user, which forgets it, and before the parent is told that this process is there.
+///
+/// # Errors
+/// The system refuses.
+pub fn end_with_parent() -> Result<(), SetupError> {
+    prctl::set_pdeathsig(Signal::SIGTERM).map_err(|error| trouble(error.into()))
 }
 
 /// Gives up what new programs could gain, and checks that no privilege is left.

@@ -1,6 +1,8 @@
 //! The system's programs `ip` and `nft`, run without a shell and without the caller's environment.
 
-use super::ruleset::{COUNTER_IN, COUNTER_OTHERS_IN, COUNTER_OTHERS_OUT, COUNTER_OUT};
+use super::ruleset::{
+    COUNTER_IN, COUNTER_OTHERS_IN, COUNTER_OTHERS_OUT, COUNTER_OUT, COUNTER_RELAYED,
+};
 use super::{Action, SetupError};
 use crate::netfilter::add_queue_rule;
 use crate::status::Filtered;
@@ -120,6 +122,7 @@ fn counts(text: &str) -> Filtered {
         unsigned_out: of(COUNTER_OUT),
         others_in: of(COUNTER_OTHERS_IN),
         others_out: of(COUNTER_OTHERS_OUT),
+        not_relayed: of(COUNTER_RELAYED),
     }
 }
 
@@ -144,12 +147,15 @@ pub(super) fn act(action: &Action) -> Result<(), SetupError> {
     }
 }
 
+/// Whether a program failed because an object is gone.
+pub(super) fn is_gone(error: &SetupError) -> bool {
+    matches!(error, SetupError::Failed { said, .. } if GONE.iter().any(|gone| said.contains(gone)))
+}
+
 /// Undoes a step that may not have been done.
 pub(super) fn undo(action: &Action) -> Result<(), SetupError> {
     match act(action) {
-        Err(SetupError::Failed { said, .. }) if GONE.iter().any(|gone| said.contains(gone)) => {
-            Ok(())
-        }
+        Err(error) if is_gone(&error) => Ok(()),
         Err(SetupError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         done => done,
     }

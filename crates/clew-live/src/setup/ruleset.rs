@@ -17,6 +17,15 @@ pub const COUNTER_OTHERS_IN: &str = "others_in";
 /// Counts packets to addresses of no peer that did not leave.
 pub const COUNTER_OTHERS_OUT: &str = "others_out";
 
+/// Counts packets that a peer signed for another peer's prefix: they would leave again, signed anew.
+pub const COUNTER_RELAYED: &str = "not_relayed";
+
+/// How long an NTP server may take to answer.
+const NTP_WAIT: &str = "15s";
+
+/// Requests of NTP that may wait for answers at once.
+const NTP_ASKED_MAX: u32 = 16_384;
+
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
 
@@ -159,11 +168,14 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
         on_leaving,
         on_forwarding,
     } = others(config, &never_in, &never_out);
+    let [errors, about] = errors(config);
+    let [relay_counter, relayed] = relayed(config);
+    let asked = asked(config);
     format!(
         "table inet {table} {{
  counter {COUNTER_IN} {{ }}
  counter {COUNTER_OUT} {{ }}
- set peers4 {{ type ipv4_addr; flags interval; {v4}}}
+{asked}{relay_counter} set peers4 {{ type ipv4_addr; flags interval; {v4}}}
  set peers6 {{ type ipv6_addr; flags interval; {v6}}}
  chain check_in {{
 {own_in}{never_in}  counter name {COUNTER_IN}{inbound}
@@ -171,10 +183,10 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
  chain check_out {{
 {never_out}  counter name {COUNTER_OUT}{outbound}
  }}
-{chains}{others} chain incoming {{
+{errors}{chains}{others} chain incoming {{
   type filter hook prerouting priority -290; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
-  ip saddr @peers4 goto check_in
+{about}  ip saddr @peers4 goto check_in
   ip6 saddr @peers6 goto check_in
  }}
  chain outgoing {{
@@ -186,7 +198,7 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
 {on_leaving} }}
  chain forwarded {{
   type filter hook forward priority 0; policy accept;
-  oifname \"{interface}\" accept
+{relayed}  oifname \"{interface}\" accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
 {on_forwarding} }}
@@ -196,11 +208,121 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     )
 }
 
+/// A packet that arrived verified and would leave through the interface again, for another peer. Whoever
+/// copies datagrams could have it delivered there twice, under two signatures.
+fn relayed(config: &Config) -> [String; 2] {
+    let interface = &config.interface;
+    if config.relay {
+        return Default::default();
+    }
+    [
+        format!(" counter {COUNTER_RELAYED} {{ }}\n"),
+        format!(
+            "  iifname \"{interface}\" oifname \"{interface}\" counter name {COUNTER_RELAYED} drop\n"
+        ),
+    ]
+}
+
+/// Who was asked for the time, from which port.
+fn asked(config: &Config) -> String {
+    if config.sign_ntp {
+        return String::new();
+    }
+    let set = |name: &str, kind: &str| {
+        format!(
+            " set {name} {{ type {kind} . inet_service; flags dynamic,timeout; timeout {NTP_WAIT}; \
+             size {NTP_ASKED_MAX}; }}\n"
+        )
+    };
+    set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr")
+}
+
+/// The chain for unsigned "too big" about packets to peers, and the rules that lead there. Such packets
+/// leave in the carrier, so that no router sees them: an answer about one is forged, and would make the
+/// kernel cut packets of applications. With trailers they leave as themselves.
+fn errors(config: &Config) -> [String; 2] {
+    if config.carrier == CarrierMode::Trailer || config.inbound != InboundMode::Enforce {
+        return Default::default();
+    }
+    let own = format!("@th,136,8 17 @th,224,16 {}", config.port);
+    let own6 = format!("@th,112,8 17 @th,384,16 {}", config.port);
+    let mut chain = format!(
+        " chain check_errors {{\n  meta l4proto icmp {own} accept\n  meta l4proto ipv6-icmp {own6} accept\n"
+    );
+    for rule in config.exclude.iter().flat_map(quoted) {
+        chain.push_str(&format!("  {rule} accept\n"));
+    }
+    chain.push_str(&format!("  counter name {COUNTER_IN} drop\n }}\n"));
+    let kinds = [
+        (
+            true,
+            "icmp type destination-unreachable icmp code frag-needed @th,192,32",
+        ),
+        (false, "icmpv6 type packet-too-big @th,256,128"),
+    ];
+    let about = kinds.map(|(is_v4, what)| {
+        let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
+        match ranges.is_empty() {
+            true => String::new(),
+            false => format!("  {what} {{ {} }} goto check_errors\n", ranges.join(", ")),
+        }
+    });
+    [chain, about.concat()]
+}
+
+/// What an error says of a packet that the configuration excludes.
+fn quoted(rule: &Exclude) -> Vec<String> {
+    let kinds = [
+        (true, "icmp", 136, 192, 224),
+        (false, "ipv6-icmp", 112, 256, 384),
+    ];
+    let mut all = Vec::new();
+    for (is_v4, icmp, protocol, to, ports) in kinds {
+        let from = match rule.from {
+            Some(net) if net.addr().is_ipv4() != is_v4 => continue,
+            Some(net) => format!(" @th,{to},{} {}", if is_v4 { 32 } else { 128 }, range(&net)),
+            None => String::new(),
+        };
+        let number = |number: u8| format!("meta l4proto {icmp}{from} @th,{protocol},8 {number}");
+        let either = |what: String, port: u16| {
+            [ports, ports + 16].map(|at| format!("{what} @th,{at},16 {port}"))
+        };
+        match rule.protocol {
+            Protocol::Any => all.push(format!("meta l4proto {icmp}{from}")),
+            Protocol::Icmp => all.push(number(if is_v4 { 1 } else { 58 })),
+            Protocol::Udp(port) => all.extend(either(number(17), port)),
+            Protocol::Tcp(port) => all.extend(either(number(6), port)),
+        }
+    }
+    all
+}
+
+/// A network's addresses as numbers, for what nft does not know to be an address.
+fn range(net: &IpNet) -> String {
+    match net {
+        IpNet::V4(net) => format!(
+            "{:#x}-{:#x}",
+            u32::from(net.network()),
+            u32::from(net.broadcast())
+        ),
+        IpNet::V6(net) => format!(
+            "{:#x}-{:#x}",
+            u128::from(net.network()),
+            u128::from(net.broadcast())
+        ),
+    }
+}
+
+fn of_family<'a>(
+    nets: impl Iterator<Item = &'a IpNet>,
+    is_v4: bool,
+) -> impl Iterator<Item = &'a IpNet> {
+    nets.filter(move |net| net.addr().is_ipv4() == is_v4)
+}
+
 fn elements(config: &Config, is_v4: bool) -> String {
-    let of_family = config
-        .prefixes()
-        .filter(|net| net.addr().is_ipv4() == is_v4);
-    let all: Vec<String> = of_family.map(IpNet::to_string).collect();
+    let nets = of_family(config.prefixes(), is_v4);
+    let all: Vec<String> = nets.map(IpNet::to_string).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!("elements = {{ {} }} ", all.join(", ")),
@@ -217,14 +339,18 @@ fn never(config: &Config, is_in: bool) -> String {
         format!("udp sport . udp dport {DHCP} accept"),
     ];
     if !config.sign_ntp {
-        // Answers have a length between NTP's header alone and one with a digest.
-        let (mine, theirs) = if is_in {
-            ("dport", "sport")
-        } else {
-            ("sport", "dport")
-        };
+        // Requests and answers have a length between NTP's header alone and one with a digest. An answer
+        // has to have been asked for: connection tracking, which knows, would cost all traffic.
+        let mine = if is_in { "dport" } else { "sport" };
         rules.push(format!("udp {mine} 123 accept"));
-        rules.push(format!("udp {theirs} 123 udp length 56-76 accept"));
+        for (ip, asked) in [("ip", "asked4"), ("ip6", "asked6")] {
+            rules.push(match is_in {
+                true => format!("udp sport 123 udp length 56-76 {ip} saddr . udp dport @{asked} accept"),
+                false => format!(
+                    "udp dport 123 udp length 56-76 update @{asked} {{ {ip} daddr . udp sport }} accept"
+                ),
+            });
+        }
     }
     rules.extend(config.exclude.iter().flat_map(|rule| excluded(rule, is_in)));
     rules.iter().map(|rule| format!("  {rule}\n")).collect()

@@ -12,14 +12,14 @@ use clew_packet::{Reason, datagram};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Some 140 signatures a second.
-const SLOW: Verifier = Verifier {
+pub const SLOW: Verifier = Verifier {
     batch: MS,
     signature: 6 * MS,
     is_stalled: false,
 };
 
 /// Reads of 12 packets, 10 ms apart: as many blocks in coded carriage. Returns how many packets.
-fn honest(sim: &mut Sim, reads: u64) -> usize {
+pub fn honest(sim: &mut Sim, reads: u64) -> usize {
     for read in 0..reads {
         let number = 100 * read as u32;
         let packets = (0..12).map(|n| udp(1, number + n, 700)).collect();
@@ -29,7 +29,12 @@ fn honest(sim: &mut Sim, reads: u64) -> usize {
 }
 
 /// The datagrams that a sender makes of packets.
-fn datagrams(group: &Group, cover: Cover, packets: Vec<Vec<u8>>, sim: &mut Sim) -> Vec<Vec<u8>> {
+pub fn datagrams(
+    group: &Group,
+    cover: Cover,
+    packets: Vec<Vec<u8>>,
+    sim: &mut Sim,
+) -> Vec<Vec<u8>> {
     let options = OutboundOptions {
         cover,
         ..OutboundOptions::default()
@@ -49,16 +54,16 @@ fn datagrams(group: &Group, cover: Cover, packets: Vec<Vec<u8>>, sim: &mut Sim) 
 }
 
 /// A packet whose signature has a hash that fits, and no credential of the group.
-fn without_credential(sim: &mut Sim) -> Vec<u8> {
+pub fn without_credential(sim: &mut Sim) -> Vec<u8> {
     let packets = vec![udp_from([10, 1, 6, 6], 9, 1, 100)];
     datagrams(&OTHERS, Cover::Each, packets, sim).remove(0)
 }
 
-fn attacker() -> SocketAddr {
+pub fn attacker() -> SocketAddr {
     address("203.0.113.66:666")
 }
 
-fn all_of_honest(sim: &Sim) -> usize {
+pub fn all_of_honest(sim: &Sim) -> usize {
     sim.names().iter().filter(|(flow, _)| *flow == 1).count()
 }
 

@@ -8,6 +8,7 @@
 mod attacks;
 mod busy;
 mod common;
+mod copies;
 mod fragments;
 mod privacy;
 mod sending;

@@ -87,8 +87,8 @@ pub(crate) fn tunnelled(content: &[u8]) -> Result<Datagram<'_>, Reason> {
         .ok_or(Reason::BadCarrier)
 }
 
-/// Tells whether a routing header leads the packet elsewhere than its final destination first. The
-/// header is not signed: whoever adds one could lead packets anywhere in the receiver's network.
+/// Tells whether a routing header leads the packet elsewhere than its final destination first,
+/// which could be anywhere in the receiver's network.
 pub(crate) fn is_routed(datagram: &Datagram<'_>) -> bool {
     let place = &datagram.place;
     place.version == Version::V6 && place.destination != place.start + ipv6::DESTINATION.start
@@ -116,6 +116,7 @@ pub(crate) fn transported<'a>(
         source,
         destination,
         protocol: *protocol,
+        header: &[],
         headers: &[],
         next_header: *protocol,
         upper,

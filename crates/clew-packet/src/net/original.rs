@@ -17,6 +17,8 @@ pub(crate) struct Original<'a> {
     pub destination: IpAddr,
     /// Number of the upper layer.
     pub protocol: u8,
+    /// The IP header without what follows it; empty if the packet came without (`udp-transport`).
+    pub header: &'a [u8],
     /// IPv4 options, or IPv6 extension headers.
     pub headers: &'a [u8],
     /// IPv6: number of the first of these headers, or of the upper layer.
@@ -71,6 +73,7 @@ impl<'a> Datagram<'a> {
             source: address(place.source(frame)),
             destination: address(place.destination(frame)),
             protocol: place.protocol,
+            header: &frame[place.start..place.start + header],
             headers: &frame[place.start + header..place.upper],
             next_header: frame[place.start + ipv6::NEXT_HEADER],
             upper: self.upper(),

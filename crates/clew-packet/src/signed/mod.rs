@@ -129,6 +129,12 @@ impl<'a> SignedPacket<'a> {
         self.original.source
     }
 
+    /// Returns the IP header of the packet that was signed, without what follows it. `None` if it
+    /// travels without (`udp-transport`).
+    pub fn header(&self) -> Option<&'a [u8]> {
+        (!self.original.header.is_empty()).then_some(self.original.header)
+    }
+
     /// Appends the IP packet that was signed. Lengths and checksums are those that it had in the
     /// carrier `trailer`. In the others they are computed, because they are not signed; in
     /// `udp-transport` the hop limit is 64, and an IPv4 packet has the flag that forbids fragments.

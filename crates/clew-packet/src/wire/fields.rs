@@ -6,7 +6,8 @@ use core::net::IpAddr;
 use clew_tree::Content;
 
 use crate::{
-    net::ip::{Extensions, Version, ipv4, option, protocol},
+    carrier::Carrier,
+    net::ip::{Extensions, Version, ipv4, ipv6, option, protocol},
     net::original::Original,
     net::upper::{Upper, icmp, tcp, udp},
     wire::block::Block,
@@ -153,11 +154,31 @@ pub(crate) fn append_zeroed(out: &mut Vec<u8>, length: usize, write: impl FnOnce
 }
 
 fn write_fields(out: &mut Vec<u8>, original: &Original<'_>, trailer: &Trailer<'_>) {
-    match original.version() {
-        Version::V4 => write_ipv4(out, original, trailer.nat),
-        Version::V6 => write_ipv6(out, original, trailer.nat),
+    match (trailer.carrier, original.version()) {
+        (Carrier::UdpTunnel, _) => write_whole_headers(out, original, trailer.nat),
+        (_, Version::V4) => write_ipv4(out, original, trailer.nat),
+        (_, Version::V6) => write_ipv6(out, original, trailer.nat),
     }
     write_upper(out, original, trailer);
+}
+
+/// Appends all headers of a packet in a tunnel: nothing on the way has a reason to change them
+/// (`spec/carriers.md` 3).
+fn write_whole_headers(out: &mut Vec<u8>, original: &Original<'_>, nat: bool) {
+    let at = out.len();
+    out.extend_from_slice(original.header);
+    let header = &mut out[at..];
+    let source = match original.version() {
+        Version::V4 => {
+            header[ipv4::CHECKSUM..][..2].fill(0);
+            ipv4::SOURCE
+        }
+        Version::V6 => ipv6::SOURCE,
+    };
+    if nat {
+        header[source].fill(0);
+    }
+    out.extend_from_slice(original.headers);
 }
 
 fn write_ipv4(out: &mut Vec<u8>, original: &Original<'_>, nat: bool) {

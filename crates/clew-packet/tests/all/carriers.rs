@@ -140,8 +140,12 @@ fn a_signature_is_of_one_carrier() {
     };
     let (tunnel, transport) = (message(&tunnel[0]), message(&transport[0]));
     assert_eq!((tunnel[17], transport[17]), (2, 3));
-    let but = |message: &[u8]| [&message[..17], &message[18..]].concat();
-    assert_eq!(but(&tunnel), but(&transport));
+    // Up to the fields: those of a tunnel have all of the header.
+    assert_eq!(tunnel[18..44], transport[18..44]);
+    let upper = packets[0].len() - 20;
+    let rest = |message: &[u8]| message[message.len() - upper..].to_vec();
+    assert_eq!(rest(&tunnel), rest(&transport));
+    assert_eq!(tunnel[48..58], packets[0][..10]);
 }
 
 #[test]
@@ -155,8 +159,8 @@ fn what_is_not_signed_of_a_packet_does_not_spoil_it() {
     );
     let payload = &payload[0];
     let inner = 6 + 26;
-    // ECN and DSCP, identification, lifetime, header checksum; UDP length and checksum.
-    for at in [1, 4, 8, 10, 24, 25, 26, 27] {
+    // Header checksum; UDP length and checksum.
+    for at in [10, 11, 24, 25, 26, 27] {
         let mut altered = payload.clone();
         altered[inner + at] ^= 1;
         let conclusion = received(&[altered.clone()], &outer(&packet));
@@ -167,12 +171,34 @@ fn what_is_not_signed_of_a_packet_does_not_spoil_it() {
         assert_eq!(delivered[20..], packet[20..], "computed");
         assert_eq!(checksum(&delivered[..20]), 0, "computed");
     }
-    // Protocol, source, destination, ports, data.
-    for at in [9, 12, 16, 20, 22, 28] {
+    // ECN and DSCP, identification, flags, lifetime, protocol, source, destination, ports, data.
+    for at in [1, 4, 6, 8, 9, 12, 16, 20, 22, 28] {
         let mut altered = payload.clone();
         altered[inner + at] ^= 1;
         let conclusion = received(&[altered], &outer(&packet));
         assert_ne!(conclusion[0].verdict, Verdict::Valid, "{at}");
+    }
+}
+
+/// Options and extension headers within a tunnel are signed with the rest, whatever a router may do
+/// with them elsewhere.
+#[test]
+fn tunnels_sign_every_byte_of_the_headers() {
+    let hop_by_hop = options(0, &[0x1e, 4, 1, 2, 3, 4]);
+    let six = ipv6(&[hop_by_hop, options(DESTINATION, &[])], UDP, &udp(b"data"));
+    let four = ipv4(&[7, 7, 4, 0, 0, 0, 0, 0], UDP, &udp(b"data"));
+    for (packet, headers) in [(four, 28), (six, 56)] {
+        let tunnel = Carrier::UdpTunnel;
+        let payload = signed(&[&packet], tunnel, Mode::Each, Policy::default()).remove(0);
+        let whole = received(std::slice::from_ref(&payload), &outer(&packet));
+        assert_eq!(whole[0].reason, Reason::Ok);
+        let is_checksum = |at: usize| packet[0] >> 4 == 4 && (10..12).contains(&at);
+        for at in (0..headers).filter(|at| !is_checksum(*at)) {
+            let mut altered = payload.clone();
+            altered[6 + 26 + at] ^= 1;
+            let conclusion = received(&[altered], &outer(&packet));
+            assert_ne!(conclusion[0].verdict, Verdict::Valid, "{at}");
+        }
     }
 }
 

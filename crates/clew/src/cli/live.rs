@@ -5,6 +5,9 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Longest time to wait for a confirmation, in seconds.
+const CONFIRM_MAX: u64 = 24 * 3_600;
+
 const UP_HELP: &str = "\
 Example, as root:
   clew up --check /etc/clew/lan.toml          says what would be done
@@ -26,7 +29,7 @@ pub struct Up {
     #[arg(long)]
     pub check: bool,
     /// Undo everything after this time, as 60s, unless clew confirm is run before
-    #[arg(long, value_name = "D", value_parser = duration, conflicts_with_all = ["setup_only", "run_only"])]
+    #[arg(long, value_name = "D", value_parser = time_to_confirm, conflicts_with_all = ["setup_only", "run_only"])]
     pub confirm: Option<Duration>,
     /// Start although the key was revoked: packets from peers are verified, those to peers are dropped
     #[arg(long, conflicts_with = "check")]
@@ -43,6 +46,14 @@ pub struct Up {
     /// What a process that clew up started is to do.
     #[arg(long, hide = true, value_enum)]
     pub stage: Option<Stage>,
+}
+
+fn time_to_confirm(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        short if short < Duration::from_secs(1) => Err("need at least 1s".to_owned()),
+        long if long > Duration::from_secs(CONFIRM_MAX) => Err("need at most 24h".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// What a process that `clew up` started is to do.
@@ -85,4 +96,25 @@ pub struct LiveName {
     /// Name of the daemon [default: the only one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_to_confirm_is_one_that_a_person_can_keep() {
+        for (text, wanted) in [
+            ("1s", Ok(1)),
+            ("24h", Ok(CONFIRM_MAX)),
+            ("0s", Err("need at least 1s".to_owned())),
+            ("25h", Err("need at most 24h".to_owned())),
+        ] {
+            assert_eq!(
+                time_to_confirm(text),
+                wanted.map(Duration::from_secs),
+                "{text}"
+            );
+        }
+    }
 }

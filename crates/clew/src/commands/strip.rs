@@ -17,6 +17,11 @@ pub fn run(arguments: &Strip) -> Result<Status, Failure> {
         "stripped {stripped} of {packets} packets: {}",
         arguments.out.output.display()
     );
+    if stripped + done.unmarked + done.kept == 0 && packets > 0 {
+        mention!(
+            "  no packet has a trailer at its end; those in UDP datagrams of clew up stay as they are"
+        );
+    }
     if done.unmarked > 0 {
         mention!(
             "  {} were signed in an earlier run and keep that trailer",

@@ -42,6 +42,9 @@ fn an_older_or_foreign_group_file_does_not_count() {
             .iter()
             .any(|text| text.contains("was revoked"))
     });
+    until("the news at the other one", || {
+        lan.log(TWO).contains("read the files again")
+    });
     for (file, said) in [
         (
             "old.clew",

@@ -32,6 +32,11 @@ fn each_mistake_is_one_sentence_and_changes_nothing() {
             good.replace(&endpoint, "endpoint = \"198.51.100.1\""),
             "endpoint 198.51.100.1:4909: no route",
         ),
+        (
+            good.replace(&endpoint, &format!("endpoint = \"{}\"", Lan::v4(ONE))),
+            "is this host's own address",
+        ),
+        (good.replace("/32", ""), "an address needs a length: write"),
         (interface, "interface wire exists already"),
     ] {
         let path = lan.path(&format!("{}.toml", lan.name(ONE)));
@@ -67,7 +72,10 @@ fn a_set_up_that_fails_half_way_is_undone() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("UDP port 4909: "), "{said}");
+    assert!(
+        said.contains("UDP port 4909: another program has it"),
+        "{said}"
+    );
     assert_eq!(lan.state(ONE), before);
 }
 

@@ -8,6 +8,7 @@ mod evidence;
 mod failures;
 mod faults;
 mod floods;
+mod force;
 /// Signs what an attacker likes.
 #[path = "../../../clew-live/examples/forge/forger.rs"]
 mod forger;

@@ -43,6 +43,30 @@ fn a_short_file_has_defaults() {
     assert_eq!(config.prefixes().count(), 3);
 }
 
+#[test]
+fn end_points_and_prefixes_have_their_forms() {
+    for (text, wanted) in [
+        ("fd00::2", "[fd00::2]:4909"),
+        ("[fd00::2]", "[fd00::2]:4909"),
+        ("[fd00::2]:7", "[fd00::2]:7"),
+    ] {
+        let good = GOOD.replace("\"10.0.0.2\"", &format!("\"{text}\""));
+        let endpoint = parsed(&good).unwrap().peers[0].endpoint;
+        assert_eq!(endpoint, Some(wanted.parse().unwrap()), "{text}");
+    }
+    let longer = GOOD.replace("10.0.0.2/32", "10.0.0.2/33");
+    is_refused(&longer, Some(6), "prefix \"10.0.0.2/33\": write a network");
+    let brackets = GOOD.replace("\"10.0.0.2\"", "\"[10.0.0.2]\"");
+    is_refused(&brackets, Some(7), "endpoint \"[10.0.0.2]\": write");
+}
+
+#[test]
+fn what_the_system_says_has_no_number() {
+    let plain = |number| super::super::plain(&std::io::Error::from_raw_os_error(number));
+    assert_eq!(plain(nix::libc::ENOENT), "does not exist");
+    assert_eq!(plain(nix::libc::EADDRINUSE), "address already in use");
+}
+
 /// Compares what is said of a file, and of which line, with what is expected.
 #[track_caller]
 fn is_refused(text: &str, line: Option<usize>, said: &str) {
@@ -70,12 +94,22 @@ fn each_mistake_is_one_sentence_with_its_line() {
         (with("port = 0"), Some(1), "port 0: need 1 to 65535"),
         (
             with("port = 40000"),
-            None,
-            "table 40000: need 1000 to 32000",
+            Some(1),
+            "port 40000 cannot number the routing table: add `table`, from 1000 to 32000",
+        ),
+        (with("table = 53"), Some(1), "table 53: need 1000 to 32000"),
+        (
+            with("port = \"4909\""),
+            Some(1),
+            "need a number, without quotes",
         ),
         (with("mtu = 1279"), Some(1), "mtu 1279: need 1280 to 65000"),
         (with("path-mtu = 575"), Some(1), "path-mtu 575"),
-        (with("metrics = \"x\""), Some(1), "invalid socket address"),
+        (
+            with("metrics = \"x\""),
+            Some(1),
+            "metrics \"x\": write an IP address",
+        ),
         ("key = \"k\"".into(), None, "need at least one [[peer]]"),
         (
             "[[peer]]\nprefixes=[]\ngroup=\"g\"\n".into(),
@@ -91,6 +125,11 @@ fn each_mistake_is_one_sentence_with_its_line() {
             GOOD.replace("fd00::2/128", "fd00::2/64"),
             Some(6),
             "write fd00::/64",
+        ),
+        (
+            GOOD.replace("fd00::2/128", "fd00::2"),
+            Some(6),
+            "prefix \"fd00::2\": an address needs a length: write fd00::2/128",
         ),
         (
             GOOD.replace("\"10.0.0.2\"", "\"b.example\""),

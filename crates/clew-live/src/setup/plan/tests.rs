@@ -75,9 +75,12 @@ fn a_host_is_set_up_in_order() {
         rules[1],
         "pref 4909 iif lo ipproto udp sport 4909 goto 4911"
     );
+    assert_eq!(rules[2], "pref 4909 fwmark 4909 goto 4911");
+    // No filter drops what a peer sent for another one.
+    assert!(rules.contains(&"pref 4910 iif clew-lan to 10.0.0.2/32 blackhole".to_owned()));
     assert_eq!(rules.last().unwrap(), "pref 4910 lookup 4909");
     // Two ends of two ports of DHCP.
-    assert_eq!(rules.len(), 3 + 4);
+    assert_eq!(rules.len(), 5 + 4);
     assert!(
         planned.last().unwrap().ends_with("lookup 4909"),
         "capture is last"
@@ -179,7 +182,11 @@ fn enforce_drops_and_leaves_the_path_filter_strict() {
     let monitor = planned("", HOST);
     let counted = table(&monitor);
     assert!(counted.contains("counter name unsigned_in\n"), "{counted}");
-    assert!(!counted.contains("drop"), "{counted}");
+    let relayed = "counter name not_relayed drop";
+    assert!(counted.contains(relayed), "{counted}");
+    assert_eq!(counted.matches("drop").count(), 1, "{counted}");
+    let relays = table(&planned("relay = true", HOST));
+    assert!(!relays.contains("not_relayed"), "{relays}");
     assert!(monitor.iter().any(|step| step.contains("rp_filter")));
     let enforce = planned("inbound = \"enforce\"", HOST);
     let refused = table(&enforce);

@@ -64,7 +64,7 @@ pub struct Verifier {
 enum Event {
     Read(Vec<Vec<u8>>),
     Flush,
-    Arrive(Vec<u8>, SocketAddr),
+    Arrive(Vec<u8>, SocketAddr, u8),
     Reply(Reply),
     Verified(Done, u64),
     Deliver,
@@ -86,6 +86,8 @@ pub struct Sim {
     pub sent: Vec<Vec<u8>>,
     /// Cookies that went to others.
     pub foreign_replies: Vec<Reply>,
+    /// Somebody sees each datagram, and answers it at once with a cookie in the receiver's name.
+    pub has_false_cookies: bool,
     pub verifiers: usize,
     verifying: usize,
     /// When the receiver is asked next.
@@ -119,6 +121,7 @@ pub fn peer_rules() -> Vec<PeerRule> {
     vec![PeerRule {
         group: GROUP.tag(),
         prefixes: vec!["10.1.0.0/16".parse().unwrap()],
+        address: None,
         mss: Some(1_100),
     }]
 }
@@ -161,6 +164,7 @@ impl Sim {
             arrived: Vec::new(),
             sent: Vec::new(),
             foreign_replies: Vec::new(),
+            has_false_cookies: false,
             verifiers: 1,
             verifying: 0,
             wake: u64::MAX,
@@ -181,7 +185,12 @@ impl Sim {
 
     /// Somebody sends a datagram to the receiver, which comes after so long.
     pub fn inject(&mut self, after: u64, payload: Vec<u8>, from: SocketAddr) {
-        self.add(after, Event::Arrive(payload, from));
+        self.inject_marked(after, payload, from, 0);
+    }
+
+    /// As [`inject`](Self::inject), with these congestion bits in the outer header.
+    pub fn inject_marked(&mut self, after: u64, payload: Vec<u8>, from: SocketAddr, ecn: u8) {
+        self.add(after, Event::Arrive(payload, from, ecn));
     }
 
     /// Runs for so long.
@@ -218,14 +227,14 @@ impl Sim {
                 self.flush();
             }
             Event::Flush => self.flush(),
-            Event::Arrive(payload, from) => {
+            Event::Arrive(payload, from, ecn) => {
                 if from == sender_address() {
                     self.arrived.push((self.now, payload.clone()));
                 }
                 let outer = Outer {
                     source: from,
                     destination: receiver_address(),
-                    ecn: 0,
+                    ecn,
                 };
                 let now = self.now_at(1);
                 let cookie = self.receiver.receive(&payload, &outer, now);
@@ -263,6 +272,9 @@ impl Sim {
 
     fn send(&mut self, payload: &[u8]) {
         self.sent.push(payload.to_vec());
+        if self.has_false_cookies {
+            self.answer_falsely(payload);
+        }
         let lost = self.below(1_000) < u64::from(self.link.lost);
         let twice = self.below(1_000) < u64::from(self.link.duplicated);
         let copies = u32::from(!lost) + u32::from(twice);
@@ -275,6 +287,18 @@ impl Sim {
             let after = self.link.delay + jitter;
             self.inject(after, payload.to_vec(), sender_address());
         }
+    }
+
+    fn answer_falsely(&mut self, payload: &[u8]) {
+        let echo = clew_packet::datagram::echo(payload).unwrap();
+        let mut bytes = Vec::new();
+        clew_packet::datagram::write_cookie(&echo, &[0xff; 16], &mut bytes);
+        let reply = Reply {
+            to: sender_address(),
+            from: receiver_address(),
+            bytes,
+        };
+        self.add(MS, Event::Reply(reply));
     }
 
     fn reply(&mut self, reply: &Reply) {

@@ -1,10 +1,18 @@
 //! `clew up`, `clew down`, `clew status`, `clew confirm`, `clew reload`
 
 mod down;
+mod firewall;
+mod guard;
 mod material;
+<<<<<<< HEAD
 mod memory;
+=======
+mod own;
+>>>>>>> main
 mod plane;
 mod queue;
+mod readable;
+mod reasons;
 mod replace;
 mod starter;
 mod status;
@@ -20,7 +28,7 @@ use crate::failure::Failure;
 use clew_live::config::{ConfigError, Rule, is_name};
 use clew_live::setup::{Place, SetupError};
 use nix::unistd::geteuid;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
@@ -47,6 +55,9 @@ impl From<SetupError> for Failure {
                 "clew status {name}; clew up --replace CONFIG hands it over to another program"
             )),
             SetupError::Left(name) => failure.hint(format!("clew down {name}")),
+            SetupError::Exists { key: "table", .. } => {
+                failure.hint("a second daemon needs another `name`, `port` and `table`")
+            }
             SetupError::NoTun(_) => failure.hint("modprobe tun"),
             SetupError::NoUser(name) => failure.hint(format!("useradd --system {name}")),
             SetupError::RootUser(_) => failure.hint("set `user` to another user"),
@@ -60,6 +71,22 @@ impl From<SetupError> for Failure {
             }
             _ => failure,
         }
+    }
+}
+
+/// The word for so many peers.
+fn plural(peers: usize) -> &'static str {
+    if peers == 1 { "peer" } else { "peers" }
+}
+
+/// The failure to bind the carrier's port.
+fn port_failed(port: u16, error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::AddrInUse => Failure::new(format!("UDP port {port}: another program has it"))
+            .hint(format!(
+                "ss -Hulnp 'sport = {port}' names it; `port` sets another one, on both hosts"
+            )),
+        _ => Failure::new(format!("UDP port {port}: {error}")),
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
     };
     let devices = Devices::open(&config, given).map_err(Failure::new)?;
     privileges::become_user(&user)?;
+    // Nobody would see to the set-up, start it again, or undo what is not confirmed.
+    privileges::end_with_parent()?;
     // A file that cannot be read is noticed while another data plane still runs.
     material::load(&config, &memory_of(&config)?)?;
     say!("{PREPARED}");

@@ -1,6 +1,8 @@
 //! Starts data planes, one after the other, with what the supervisor keeps for them.
 
+use super::guard::Guard;
 use super::plane::{GO, PREPARED, READY, SOCKETS, listening};
+use super::port_failed;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
 use crate::failure::Failure;
 use clew_live::carrier::Udp;
@@ -11,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
@@ -51,7 +54,9 @@ impl<'a> Starter<'a> {
             CarrierMode::Trailer => None,
             CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
                 let bound = Udp::adopt(&listening()?, port);
-                Some(bound.map_err(|error| Failure::new(format!("UDP port {port}: {error}")))?)
+                let bound = bound.map_err(|error| port_failed(port, &error))?;
+                bound.mark(up.config.table);
+                Some(bound)
             }
         };
         Ok(Self {
@@ -77,7 +82,9 @@ impl<'a> Starter<'a> {
         command
             .args(["up", "--stage", "plane"])
             .arg(self.up.path)
-            .env_remove("NOTIFY_SOCKET")
+            // What root has in its environment is not for the data plane.
+            .env_clear()
+            .envs(kept_variables())
             .env(SOCKETS, numbers.join(","))
             .process_group(0)
             .stdin(Stdio::piped())
@@ -173,12 +180,14 @@ impl<'a> Starter<'a> {
     }
 
     /// Starts the data plane again and again, after ever longer waits.
-    pub fn restart(&self, mut wait: Duration) -> Result<Child, Ended> {
+    pub fn restart(&self, mut wait: Duration, guard: &mut Guard<'_>) -> Result<Child, Ended> {
         loop {
             let until = Instant::now() + wait;
             while Instant::now() < until {
                 let left = until.saturating_duration_since(Instant::now());
-                wait_for(self.signals, nap(left));
+                let wait = guard.wait().map_or(left, |wait| wait.min(left));
+                wait_for(self.signals, guard, nap(wait));
+                guard.look();
                 match self.signals.read_signal() {
                     Ok(Some(signal)) if is_end(signal.ssi_signo) => return Err(Ended::Asked),
                     _ => {}
@@ -191,6 +200,12 @@ impl<'a> Starter<'a> {
             wait = (wait * 2).min(AGAIN[1]);
         }
     }
+}
+
+/// Variables that say how to write a log, and nothing else.
+fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
+    let names = ["JOURNAL_STREAM", "RUST_BACKTRACE", "TZ"].into_iter();
+    names.filter_map(|name| Some((name, std::env::var_os(name)?)))
 }
 
 /// Whether the data plane says this word, in time.

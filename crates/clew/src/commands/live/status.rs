@@ -1,6 +1,7 @@
 //! `clew status`, `clew reload`
 
 use super::place;
+use super::reasons::{List, sentence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
@@ -8,12 +9,20 @@ use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{ClockStatus, Distribution, Filtered, PeerStatus, Status};
+<<<<<<< HEAD
 use clew_packet::SECOND_NS;
+=======
+use nix::unistd::geteuid;
+>>>>>>> main
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
+/// A peer that was silent for so many seconds after the start needs a word.
+const SILENCE: u64 = 10;
+
 pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
+<<<<<<< HEAD
     let told = tell_status(arguments);
     if let Err(failure) = told.as_ref()
         && arguments.json
@@ -37,6 +46,19 @@ fn absent(name: Option<&str>, failure: &Failure) -> Value {
 fn tell_status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     let place = place(arguments.name.as_deref())?;
     let Answer::Status(mut status) = asked(&place, Request::Status)? else {
+=======
+    let answered = place(arguments.name.as_deref()).and_then(|place| {
+        let answer = asked(&place, Request::Status)?;
+        Ok((place, answer))
+    });
+    if let Err(failure) = &answered
+        && arguments.json
+    {
+        say!("{}", json!({ "error": failure.message }));
+    }
+    let (place, answer) = answered?;
+    let Answer::Status(mut status) = answer else {
+>>>>>>> main
         return Err(Failure::new(format!("{}: not an answer", place.name())));
     };
     // Only root may read the counters now. Others see what the daemon was told.
@@ -44,11 +66,17 @@ fn tell_status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     if read != Filtered::default() {
         status.filtered = read;
     }
+    let trouble = not_in_force(&place);
     match arguments.json {
-        true => say!("{}", json_of(&status)?),
-        false => tell(&status),
+        true => say!("{}", json_of(&status, trouble.as_deref())?),
+        false => {
+            if let Some(trouble) = &trouble {
+                say!("NOT in force: {trouble}");
+            }
+            tell(&status);
+        }
     }
-    Ok(Exit::Yes)
+    Ok(trouble.map_or(Exit::Yes, |_| Exit::No))
 }
 
 pub fn reload(arguments: &LiveName) -> Result<Exit, Failure> {
@@ -82,6 +110,11 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            Failure::new(format!("{name}: its daemon ended before it answered"))
+                .no()
+                .hint(format!("run clew status {name} again"))
+        }
         _ => Failure::new(format!("{name}: {error}")),
     })
 }
@@ -95,13 +128,26 @@ fn counted(place: &Place) -> Filtered {
     })
 }
 
-fn json_of(status: &Status) -> Result<Value, Failure> {
+/// What is not in force. Root looks; others read what was said.
+fn not_in_force(place: &Place) -> Option<String> {
+    let known = place.force().zip(Programs::find().ok());
+    match known.filter(|_| geteuid().is_root()) {
+        Some((force, programs)) => {
+            let missing = force.missing(&programs);
+            (!missing.is_empty()).then(|| missing.join(", "))
+        }
+        None => place.trouble(),
+    }
+}
+
+fn json_of(status: &Status, trouble: Option<&str>) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(status).map_err(Failure::new)?;
     value["running"] = json!(true);
     value["beside"] = json!({
         "inbound": status.filtered.unsigned_in,
         "outbound": status.filtered.unsigned_out,
     });
+    value["not_in_force"] = json!(trouble);
     Ok(value)
 }
 
@@ -138,7 +184,7 @@ fn tell(status: &Status) {
         pool.starved
     );
     for peer in &status.peers {
-        tell_peer(peer, &status.carrier);
+        tell_peer(peer, status);
     }
     let out = &status.outbound;
     say!(
@@ -148,7 +194,7 @@ fn tell(status: &Status) {
         quantiles(" of", &out.k, " packets"),
         quantiles(", waited", &out.waits, " us")
     );
-    list(&out.unsent);
+    list(List::Unsent, &out.unsent);
     let inn = &status.inbound;
     say!(
         "in        {} packets, {} of {} signatures good{}; gate {}",
@@ -158,11 +204,19 @@ fn tell(status: &Status) {
         quantiles(", waited", &inn.waits, " us"),
         inn.gate
     );
-    list(&inn.verdicts);
-    list(&inn.refused);
-    list(&status.dropped);
+    list(List::Verdicts, &inn.verdicts);
+    list(List::Refused, &inn.refused);
+    list(List::Dropped, &status.dropped);
     tell_filtered(status);
+<<<<<<< HEAD
     say!("clock     {}", clock_text(status.clock));
+=======
+    let steps = match inn.clock_steps {
+        0 => String::new(),
+        steps => format!("; steps: {steps}"),
+    };
+    say!("clock     {}{steps}", clock(status.clock));
+>>>>>>> main
     for notice in &status.notices {
         let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
         say!("notice    since {since}: {}", notice.text);
@@ -187,6 +241,9 @@ fn tell_filtered(status: &Status) {
             say!("unsigned  {what}: {count} packets, {became}");
         }
     }
+    if let Some(count) = filtered.not_relayed {
+        say!("relay     {count} packets of peers for other peers, dropped");
+    }
 }
 
 pub(super) fn clock_text(clock: ClockStatus) -> String {
@@ -200,8 +257,8 @@ pub(super) fn clock_text(clock: ClockStatus) -> String {
     }
 }
 
-fn tell_peer(peer: &PeerStatus, carrier: &str) {
-    let unknown = match carrier {
+fn tell_peer(peer: &PeerStatus, status: &Status) {
+    let unknown = match status.carrier.as_str() {
         "trailer" => "its own addresses",
         _ => "not known yet",
     };
@@ -219,6 +276,24 @@ fn tell_peer(peer: &PeerStatus, carrier: &str) {
         peer.path_mtu,
         peer.packets
     );
+    if peer.seconds_ago.is_none() && status.seconds >= SILENCE {
+        say!("          {}", silence(peer, status));
+    }
+}
+
+/// Why nothing valid may have come from a peer.
+fn silence(peer: &PeerStatus, status: &Status) -> String {
+    let inn = &status.inbound;
+    let is_refused = inn.datagrams > 0 && inn.packets == 0;
+    let port = peer.endpoint.map(|at| format!(" {}", at.port()));
+    match (status.carrier.as_str(), is_refused) {
+        (_, true) => "nothing valid came from it: the reasons are listed below".into(),
+        ("trailer", _) => "nothing valid came from it: is clew up there?".into(),
+        _ => format!(
+            "nothing valid came from it: is clew up there, and do both firewalls accept UDP port{}?",
+            port.unwrap_or_default()
+        ),
+    }
 }
 
 /// Median and 99th percentile, as upper bounds.
@@ -229,8 +304,44 @@ fn quantiles(before: &str, of: &Distribution, unit: &str) -> String {
     }
 }
 
-fn list(counts: &BTreeMap<String, u64>) {
+fn list(list: List, counts: &BTreeMap<String, u64>) {
     for (reason, count) in counts {
-        say!("  {count:>9}  {reason}");
+        match sentence(list, reason) {
+            Some(sentence) => say!("  {count:>9}  {reason}: {sentence}"),
+            None => say!("  {count:>9}  {reason}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_peer_is_explained() {
+        let peer = PeerStatus {
+            prefixes: vec!["10.0.0.2/32".into()],
+            endpoint: Some("10.0.0.2:7".parse().unwrap()),
+            is_learned: false,
+            path_mtu: 1500,
+            packets: 0,
+            seconds_ago: None,
+        };
+        let mut status = Status {
+            carrier: "udp-tunnel".into(),
+            ..Status::default()
+        };
+        let said = silence(&peer, &status);
+        assert!(
+            said.ends_with("do both firewalls accept UDP port 7?"),
+            "{said}"
+        );
+        status.inbound.datagrams = 3;
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("the reasons are listed below"), "{said}");
+        status.inbound.packets = 3;
+        assert!(silence(&peer, &status).contains("UDP port 7"));
+        status.carrier = "trailer".into();
+        assert!(!silence(&peer, &status).contains("UDP"));
     }
 }

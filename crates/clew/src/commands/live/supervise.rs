@@ -1,12 +1,14 @@
 //! The process that keeps root: it sets up, waits, and undoes.
 
+use super::guard::Guard;
 use super::plane::signals;
-use super::replace;
 use super::starter::{AGAIN, Starter, end};
 use super::teller::Teller;
+use super::{plural, replace};
+use crate::clock::spoken;
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
-use clew_live::setup::{Kept, Place, Plan};
+use clew_live::setup::{Force, Kept, Place, Plan, Programs};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -44,7 +46,7 @@ pub(super) enum Ended {
     Failed(String),
 }
 
-impl Supervised<'_> {
+impl<'a> Supervised<'a> {
     /// Sets up, and leaves it so.
     pub fn set_up(&self) -> Result<Status, Failure> {
         let done = self.prepare().and_then(|()| self.capture());
@@ -75,11 +77,15 @@ impl Supervised<'_> {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let (name, peers) = (&self.config.name, self.config.peers.len());
         mention!(
-            "{name} is up: {peers} peers through {}",
+            "{name} is up: {peers} {} through {}",
+            plural(peers),
             self.config.interface
         );
         if let Some(wait) = self.confirm {
-            mention!("clew confirm {name} within {wait:?}, or everything is undone");
+            mention!(
+                "clew confirm {name} within {}, or everything is undone",
+                spoken(wait)
+            );
         }
         let ended = self.watch(child, &mut starter);
         self.conclude(ended)
@@ -115,6 +121,8 @@ impl Supervised<'_> {
     fn capture(&self) -> Result<(), Failure> {
         if let Some(plan) = &self.plan {
             self.place.carry_out(&plan.capture)?;
+            let force = Force::read(self.config, plan, &Programs::find()?)?;
+            self.place.keep_force(&force)?;
         }
         Ok(())
     }
@@ -135,10 +143,13 @@ impl Supervised<'_> {
         let mut began = Instant::now();
         let mut again = AGAIN[0];
         let mut teller = Teller::new(self);
+        let mut guard = Guard::new(self);
         loop {
             let look = deadline.map(|_| LOOK);
-            let wait = look.into_iter().chain(teller.wait()).min();
-            wait_for(starter.signals, wait.map_or(PollTimeout::NONE, nap));
+            let waits = [look, teller.wait(), guard.wait()];
+            let wait = waits.into_iter().flatten().min();
+            wait_for(starter.signals, &guard, wait.map_or(PollTimeout::NONE, nap));
+            guard.look();
             match self.signal(&mut child, starter) {
                 Some(ended) => {
                     end(&mut child);
@@ -162,7 +173,7 @@ impl Supervised<'_> {
                 again = AGAIN[0];
             }
             tracing::error!("{why}; nothing passes; it starts again in {again:?}");
-            match starter.restart(again) {
+            match starter.restart(again, &mut guard) {
                 Ok(new) => child = new,
                 Err(ended) => return ended,
             }
@@ -197,8 +208,9 @@ pub(super) fn nap(wait: Duration) -> PollTimeout {
     PollTimeout::from(u16::try_from(wait.as_millis() + 1).unwrap_or(u16::MAX))
 }
 
-pub(super) fn wait_for(signals: &SignalFd, wait: PollTimeout) {
-    let mut all = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+pub(super) fn wait_for(signals: &SignalFd, guard: &Guard<'_>, wait: PollTimeout) {
+    let all = [signals.as_fd()].into_iter().chain(guard.descriptors());
+    let mut all: Vec<PollFd<'_>> = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     if let Err(error) = poll(&mut all, wait)
         && error != Errno::EINTR
     {

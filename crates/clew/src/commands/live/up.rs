@@ -1,13 +1,21 @@
 //! `clew up`
 
-use super::{material, need_root, plane, queue, replace, supervise};
+use super::{
+    firewall, material, need_root, own, plane, plural, port_failed, queue, readable, replace,
+    supervise,
+};
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
+<<<<<<< HEAD
 use clew_live::config::Config;
 use clew_live::identity::{Identity, Unready};
+=======
+use clew_live::config::{CarrierMode, Config};
+>>>>>>> main
 use clew_live::setup::{Facts, Kept, Made, Place, Plan, SetupError, account, plan};
 use nix::unistd::{User, geteuid};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -99,15 +107,23 @@ fn remedy(trouble: &Unready) -> &'static str {
 /// Reads everything that can be read, as root and as the user who will run the data plane.
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
+<<<<<<< HEAD
     let identity = material::load(config, &plane::memory_of(config)?)?.identity;
+=======
+    own::refuse_own(config)?;
+    if let Some(path) = &config.unlock_with {
+        std::fs::metadata(path).map_err(|error| Failure::io(path, &error))?;
+    }
+    material::load(config)?;
+>>>>>>> main
     if geteuid().is_root() {
-        probe(path, &user)?;
+        probe(path, config, &user)?;
     }
     Ok(Checked { user, identity })
 }
 
 /// Lets a process of that user read all files.
-fn probe(path: &Path, user: &User) -> Result<(), Failure> {
+fn probe(path: &Path, config: &Config, user: &User) -> Result<(), Failure> {
     let failed = |error| Failure::new(format!("cannot start a process as {}: {error}", user.name));
     let output = Command::new("/proc/self/exe")
         .args(["up", "--stage", "probe"])
@@ -123,12 +139,8 @@ fn probe(path: &Path, user: &User) -> Result<(), Failure> {
     let said = String::from_utf8_lossy(&output.stderr[..output.stderr.len().min(COMPLAINT_MAX)]);
     let line = said.lines().find_map(|line| line.strip_prefix("clew: "));
     let line = line.unwrap_or("it ended without a word");
-    Err(
-        Failure::new(format!("as user {}: {line}", user.name)).hint(format!(
-            "key and group files must be readable by {0}: chown {0} KEY",
-            user.name
-        )),
-    )
+    let hint = readable::advice(path, config, user);
+    Err(Failure::new(format!("as user {}: {line}", user.name)).hint(hint))
 }
 
 /// Whether an earlier set-up, which nobody undid, is the one that is wanted.
@@ -141,15 +153,35 @@ fn is_there(config: &Config, made: &Made) -> Result<bool, Failure> {
 }
 
 fn planned(config: &Config) -> Result<Plan, Failure> {
-    Ok(plan(config, &Facts::read(config)?))
+    let facts = Facts::read(config)?;
+    if facts.programs.nft.is_none() {
+        mention!("clew: warning: nft: no such program: unsigned packets are not counted");
+    }
+    Ok(plan(config, &facts))
+}
+
+/// Whether the carrier's port can be had.
+fn tell_port(config: &Config) {
+    if config.carrier == CarrierMode::Trailer {
+        return;
+    }
+    match Udp::bind(config.port) {
+        Ok(_) => say!("UDP port       {}", config.port),
+        Err(error) => {
+            let failure = port_failed(config.port, &error);
+            say!("UDP port       no: {}", failure.message);
+            say!("               fine if it is clew@{}.socket", config.name);
+        }
+    }
 }
 
 /// `clew up --check`
 fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     say!(
-        "configuration  {}: {} peers",
+        "configuration  {}: {} {}",
         config.name,
-        config.peers.len()
+        config.peers.len(),
+        plural(config.peers.len())
     );
     say!("user           {}", checked.user.name);
     let identity = &checked.identity;
@@ -178,12 +210,17 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         say!("set up         already: clew status {}", config.name);
         return signs(config, state.map(drop));
     }
+    tell_port(config);
     if !geteuid().is_root() {
         return Err(Failure::new("what would be done is known to root alone").hint("use sudo"));
     }
     let facts = Facts::read(config)?;
     let nft = facts.programs.nft.is_some();
-    say!("TUN            yes");
+    let tun = std::fs::metadata("/dev/net/tun").map(|tun| tun.mode());
+    match tun.is_ok_and(|mode| mode & 0o006 == 0o006) {
+        true => say!("TUN            yes"),
+        false => say!("TUN            yes; --run-only needs chmod 666 /dev/net/tun"),
+    }
     say!(
         "nftables       {}",
         if nft {
@@ -192,6 +229,10 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
             "no: unsigned packets are not counted"
         }
     );
+    let firewall = facts.programs.nft.as_deref();
+    if let Some(advice) = firewall.and_then(|nft| firewall::advice(nft, config.port)) {
+        say!("firewall       {advice}");
+    }
     say!("would do");
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");

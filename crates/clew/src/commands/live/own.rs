@@ -1,0 +1,124 @@
+//! Addresses of this host among those of peers: a mistake, mostly the other host's file.
+
+use crate::failure::Failure;
+use clew_live::config::{CarrierMode, Config};
+use ipnet::IpNet;
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::SockaddrStorage;
+use std::net::IpAddr;
+
+/// Refuses a configuration whose peers are this host.
+///
+/// # Errors
+/// An end point or a prefix is this host's.
+pub(super) fn refuse_own(config: &Config) -> Result<(), Failure> {
+    // A host that does not tell its addresses is not refused for that.
+    let own: Vec<IpNet> = getifaddrs().map_or(Vec::new(), |all| {
+        all.filter(|one| one.interface_name != config.interface)
+            .filter_map(|one| network(one.address?, one.netmask))
+            .collect()
+    });
+    match found(config, &own) {
+        Some(what) => Err(Failure::new(what)
+            .hint("a peer is another host: its file and this host's name each other")),
+        None => Ok(()),
+    }
+}
+
+/// An address of this host, with the length of its network's prefix.
+fn network(address: SockaddrStorage, mask: Option<SockaddrStorage>) -> Option<IpNet> {
+    let ip = ip(&address)?;
+    let mask = mask.as_ref().and_then(self::ip);
+    let alone = IpNet::from(ip);
+    Some(mask.map_or(alone, |mask| IpNet::with_netmask(ip, mask).unwrap_or(alone)))
+}
+
+fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|at| IpAddr::V4(at.ip()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|at| IpAddr::V6(at.ip())))
+}
+
+/// What is wrong. A prefix may be wider than the network that this host is on: the kernel delivers to
+/// its own addresses first. With trailers it may also be that network.
+fn found(config: &Config, own: &[IpNet]) -> Option<String> {
+    let name = &config.name;
+    let is_own = |ip: IpAddr| own.iter().any(|one| one.addr() == ip);
+    let mut endpoints = config.peers.iter().filter_map(|peer| peer.endpoint);
+    if let Some(at) = endpoints.find(|at| is_own(at.ip())) {
+        return Some(format!(
+            "{name}: endpoint {at}: {} is this host's own address",
+            at.ip()
+        ));
+    }
+    let is_narrow = |prefix: &IpNet, one: &IpNet| match config.carrier {
+        CarrierMode::Trailer => prefix.prefix_len() == prefix.max_prefix_len(),
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+            prefix.prefix_len() >= one.prefix_len()
+        }
+    };
+    config.prefixes().find_map(|prefix| {
+        let mut own = own.iter();
+        let one = own.find(|one| prefix.contains(&one.addr()) && is_narrow(prefix, one))?;
+        let ip = one.addr();
+        Some(format!(
+            "{name}: prefix {prefix}: {ip} is this host's own address"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(peer: &str, first: &str, own: &[&str]) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lan.toml");
+        let text = format!("key = \"k\"\n{first}\n[[peer]]\ngroup = \"g\"\n{peer}\n");
+        std::fs::write(&path, text).unwrap();
+        let own: Vec<IpNet> = own.iter().map(|net| net.parse().unwrap()).collect();
+        found(&Config::read(&path).unwrap(), &own)
+    }
+
+    #[test]
+    fn a_peer_that_is_this_host_is_named() {
+        let own = ["10.0.0.1/24", "fd00::1/64"];
+        for (peer, wanted) in [
+            (
+                "prefixes = [\"10.0.0.2/32\"]\nendpoint = \"10.0.0.1\"",
+                "lan: endpoint 10.0.0.1:4909: 10.0.0.1 is this host's own address",
+            ),
+            (
+                "prefixes = [\"10.0.0.2/32\", \"fd00::1/128\"]",
+                "lan: prefix fd00::1/128: fd00::1 is this host's own address",
+            ),
+            (
+                "prefixes = [\"10.0.0.0/24\"]",
+                "lan: prefix 10.0.0.0/24: 10.0.0.1 is this host's own address",
+            ),
+        ] {
+            assert_eq!(said(peer, "", &own).as_deref(), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn other_hosts_and_wider_networks_are_fine() {
+        let own = ["10.0.0.1/24", "192.0.2.1/32"];
+        for peer in [
+            "prefixes = [\"10.0.0.2/32\"]\nendpoint = \"10.0.0.2\"",
+            "prefixes = [\"10.0.0.0/16\"]\nendpoint = \"10.0.0.2\"",
+            "prefixes = [\"0.0.0.0/0\"]",
+        ] {
+            assert_eq!(said(peer, "", &own), None, "{peer}");
+        }
+        let network = "prefixes = [\"10.0.0.0/24\"]";
+        assert_eq!(said(network, "carrier = \"trailer\"", &own), None);
+        assert!(
+            said(
+                "prefixes = [\"10.0.0.1/32\"]",
+                "carrier = \"trailer\"",
+                &own
+            )
+            .is_some()
+        );
+    }
+}

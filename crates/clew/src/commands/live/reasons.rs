@@ -1,0 +1,182 @@
+//! What the reasons of `clew status` mean, and what to do about them.
+
+use crate::report::explain;
+use clew_live::daemon::Dropped;
+use clew_live::receiver::Refused;
+use clew_live::sender::Unsent;
+use clew_packet::{Reason, Verdict};
+
+/// One of the lists of `clew status`: some names stand in two of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// Verdicts of packets that came.
+    Verdicts,
+    /// Other reasons to refuse what came.
+    Refused,
+    /// Why packets did not leave.
+    Unsent,
+    /// What the carrier dropped.
+    Dropped,
+}
+
+/// Returns what a reason means and what to do, in one line. `None` if the packets were good, or
+/// another version of the program counts reasons that this one does not know.
+pub(super) fn sentence(list: List, name: &str) -> Option<String> {
+    let meaning = match list {
+        List::Verdicts => Reason::ALL
+            .into_iter()
+            .find(|reason| reason.as_str() == name && live(*reason) != Verdict::Valid)
+            .map(meaning)?
+            .to_owned(),
+        List::Refused => of(Refused::ALL.map(|r| (r.as_str(), r.about())), name)?,
+        List::Unsent => of(Unsent::ALL.map(|r| (r.as_str(), r.about())), name)?,
+        List::Dropped => of(Dropped::ALL.map(|r| (r.as_str(), r.about())), name)?,
+    };
+    Some(match advice(list, name) {
+        Some(advice) => format!("{meaning}; {advice}"),
+        None => meaning,
+    })
+}
+
+/// Some words for captures do not fit live packets.
+fn meaning(reason: Reason) -> &'static str {
+    match reason {
+        Reason::MissingFragment => "other fragments of the packet did not come",
+        Reason::Truncated => "the packet is not whole",
+        Reason::ZeroLength => "IP length 0",
+        Reason::UnknownGroup => "signed for a group that no `group` names",
+        other => explain(other),
+    }
+}
+
+fn live(reason: Reason) -> Verdict {
+    reason.verdict(clew_packet::Replay::Refuse)
+}
+
+/// The first letter small and no full stop, as in all messages.
+fn of<const N: usize>(all: [(&str, &str); N], name: &str) -> Option<String> {
+    let (_, about) = all.into_iter().find(|(known, _)| *known == name)?;
+    let about = about.trim_end_matches('.');
+    let first = about.get(..1)?.to_lowercase();
+    Some(format!("{first}{}", about.get(1..)?))
+}
+
+/// What an administrator can do. `None` if nothing helps, or nothing is wrong.
+fn advice(list: List, name: &str) -> Option<&'static str> {
+    Some(match (list, name) {
+        (List::Verdicts, "unknown-epoch") => "put the newest file of the peer's group here",
+        (List::Verdicts, "epoch-over") => "run clew update on the peer",
+        (List::Verdicts, "unknown-group") => "compare the group files of both hosts",
+        (List::Verdicts, "future") => "check the clocks of both hosts",
+        (List::Verdicts, "stale") => {
+            "usual in the second of a start; later check the clocks of both hosts"
+        }
+        (List::Verdicts, "bad-signature" | "bad-code") => {
+            "something on the path changes packets, or somebody forges them"
+        }
+        (List::Verdicts, "missing-fragment" | "too-few-shares") => {
+            "the path loses packets: if it is always so, set a smaller `path-mtu`"
+        }
+        (List::Verdicts, "unknown-version" | "unknown-carrier" | "unknown-mode") => {
+            "run the same version of clew on both hosts"
+        }
+        (List::Refused, "off") => "set `inbound` to accept the peer's packets",
+        (List::Refused, "not-peer") => {
+            "add the address to the peer's `prefixes`, or correct `endpoint`"
+        }
+        (List::Refused, "no-cookie" | "busy" | "hold-full" | "no-verdict") => {
+            "a flood, or too little processor time"
+        }
+        (List::Unsent, "no-path") => "set `endpoint`, or wait for the peer's first packet",
+        (List::Unsent, "no-key") => "see `signs`; then run clew update",
+        (List::Unsent, "pool-empty") => "raise `pool`, or set `when-empty` to sign-online",
+        (List::Unsent, "queue-full" | "too-late") => "this host signs less than it is to send",
+        (List::Unsent, "too-big") => "raise `path-mtu`, or lower `mtu`",
+        (List::Dropped, "send-busy" | "send-failed") => {
+            "look at the interface that leads to the peer"
+        }
+        (List::Dropped, "queue-full" | "queue-buffer" | "copy-full") => {
+            "more came than this host verifies"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const PAGE: &str = include_str!("../../../../../docs/book/src/live.md");
+
+    const LISTS: [(List, &str); 4] = [
+        (List::Verdicts, "verdict"),
+        (List::Refused, "refused"),
+        (List::Unsent, "unsent"),
+        (List::Dropped, "dropped"),
+    ];
+
+    fn names(list: List) -> Vec<&'static str> {
+        match list {
+            List::Verdicts => Reason::ALL.map(Reason::as_str).to_vec(),
+            List::Refused => Refused::ALL.map(Refused::as_str).to_vec(),
+            List::Unsent => Unsent::ALL.map(Unsent::as_str).to_vec(),
+            List::Dropped => Dropped::ALL.map(Dropped::as_str).to_vec(),
+        }
+    }
+
+    #[test]
+    fn every_reason_but_the_good_ones_has_a_sentence() {
+        for (list, _) in LISTS {
+            for name in names(list) {
+                let is_good =
+                    list == List::Verdicts && ["ok", "vouched", "reordered"].contains(&name);
+                let sentence = sentence(list, name);
+                assert_eq!(sentence.is_none(), is_good, "{name}");
+                let sentence = sentence.unwrap_or_default();
+                assert!(
+                    !sentence.contains('\n') && !sentence.ends_with('.'),
+                    "{sentence}"
+                );
+            }
+            assert_eq!(sentence(list, "no-such-reason"), None);
+        }
+    }
+
+    /// A name that stands in two lists means two things.
+    #[test]
+    fn each_list_has_its_own_sentences() {
+        let queue_full = |list| sentence(list, "queue-full").unwrap();
+        assert!(queue_full(List::Unsent).starts_with("too many bytes waited; "));
+        assert!(queue_full(List::Dropped).starts_with("the kernel's queue had no room"));
+        let epoch = sentence(List::Verdicts, "unknown-epoch").unwrap();
+        assert_eq!(
+            epoch,
+            "epoch is not in the group file; put the newest file of the peer's group here"
+        );
+    }
+
+    /// The table of the page has each reason of each list once, and no other.
+    #[test]
+    fn the_page_has_every_reason() {
+        let table = PAGE.split("## The reasons of refusals\n").nth(1).unwrap();
+        let table = table.split("\n## ").next().unwrap();
+        for (list, word) in LISTS {
+            let mut found = Vec::new();
+            let rows = table.lines().filter(|line| line.starts_with("| "));
+            for row in rows {
+                let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+                if cells[1] == word {
+                    found.extend(cells[2].split('`').skip(1).step_by(2));
+                }
+            }
+            let wanted: BTreeSet<&str> = names(list).into_iter().collect();
+            assert_eq!(
+                found.iter().copied().collect::<BTreeSet<_>>(),
+                wanted,
+                "{word}"
+            );
+            assert_eq!(found.len(), wanted.len(), "{word}: one is there twice");
+        }
+    }
+}
