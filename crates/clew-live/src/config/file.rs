@@ -168,11 +168,8 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         offload: matches!(raw.offload, Offload::Auto),
         whole_windows: raw.whole_windows,
         sign_ntp: raw.sign_ntp,
-<<<<<<< HEAD
         grace: Duration::from_secs(number("grace", raw.grace.as_ref(), GRACE_DEFAULT, GRACE)?),
-=======
         relay: raw.relay,
->>>>>>> main
         exclude: excludes(&raw.exclude)?,
         signing,
         metrics: raw.metrics.as_ref().map(metrics).transpose()?,

@@ -197,13 +197,10 @@ pub struct Config {
     pub whole_windows: bool,
     /// Whether NTP is signed as other traffic is.
     pub sign_ntp: bool,
-<<<<<<< HEAD
     /// How long an epoch is accepted after its successor started.
     pub grace: Duration,
-=======
     /// Whether packets that a peer signed for another peer's prefix are signed anew.
     pub relay: bool,
->>>>>>> main
     /// What is never captured.
     pub exclude: Vec<Exclude>,
     /// How packets are signed.
@@ -256,13 +253,14 @@ impl Config {
             whole_windows,
             sign_ntp,
             grace: _,
+            relay,
             exclude,
             signing: _,
             metrics,
             peers,
         } = self;
         let prefixes: Vec<&Vec<IpNet>> = peers.iter().map(|peer| &peer.prefixes).collect();
-        let lines: [(&str, &dyn Debug); 16] = [
+        let lines: [(&str, &dyn Debug); 17] = [
             ("name", name),
             ("user", user),
             ("inbound", inbound),
@@ -276,6 +274,7 @@ impl Config {
             ("offload", offload),
             ("whole-windows", whole_windows),
             ("sign-ntp", sign_ntp),
+            ("relay", relay),
             ("exclude", exclude),
             ("metrics", metrics),
             ("prefixes", &prefixes),

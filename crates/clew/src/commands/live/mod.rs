@@ -4,11 +4,8 @@ mod down;
 mod firewall;
 mod guard;
 mod material;
-<<<<<<< HEAD
 mod memory;
-=======
 mod own;
->>>>>>> main
 mod plane;
 mod queue;
 mod readable;

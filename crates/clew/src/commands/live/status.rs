@@ -9,11 +9,8 @@ use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{ClockStatus, Distribution, Filtered, PeerStatus, Status};
-<<<<<<< HEAD
 use clew_packet::SECOND_NS;
-=======
 use nix::unistd::geteuid;
->>>>>>> main
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -22,7 +19,6 @@ use std::io::ErrorKind;
 const SILENCE: u64 = 10;
 
 pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
-<<<<<<< HEAD
     let told = tell_status(arguments);
     if let Err(failure) = told.as_ref()
         && arguments.json
@@ -46,19 +42,6 @@ fn absent(name: Option<&str>, failure: &Failure) -> Value {
 fn tell_status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     let place = place(arguments.name.as_deref())?;
     let Answer::Status(mut status) = asked(&place, Request::Status)? else {
-=======
-    let answered = place(arguments.name.as_deref()).and_then(|place| {
-        let answer = asked(&place, Request::Status)?;
-        Ok((place, answer))
-    });
-    if let Err(failure) = &answered
-        && arguments.json
-    {
-        say!("{}", json!({ "error": failure.message }));
-    }
-    let (place, answer) = answered?;
-    let Answer::Status(mut status) = answer else {
->>>>>>> main
         return Err(Failure::new(format!("{}: not an answer", place.name())));
     };
     // Only root may read the counters now. Others see what the daemon was told.
@@ -208,15 +191,11 @@ fn tell(status: &Status) {
     list(List::Refused, &inn.refused);
     list(List::Dropped, &status.dropped);
     tell_filtered(status);
-<<<<<<< HEAD
-    say!("clock     {}", clock_text(status.clock));
-=======
     let steps = match inn.clock_steps {
         0 => String::new(),
         steps => format!("; steps: {steps}"),
     };
-    say!("clock     {}{steps}", clock(status.clock));
->>>>>>> main
+    say!("clock     {}{steps}", clock_text(status.clock));
     for notice in &status.notices {
         let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
         say!("notice    since {since}: {}", notice.text);

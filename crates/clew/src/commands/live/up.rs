@@ -7,12 +7,8 @@ use super::{
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
-<<<<<<< HEAD
-use clew_live::config::Config;
-use clew_live::identity::{Identity, Unready};
-=======
 use clew_live::config::{CarrierMode, Config};
->>>>>>> main
+use clew_live::identity::{Identity, Unready};
 use clew_live::setup::{Facts, Kept, Made, Place, Plan, SetupError, account, plan};
 use nix::unistd::{User, geteuid};
 use std::os::unix::fs::MetadataExt;
@@ -107,15 +103,11 @@ fn remedy(trouble: &Unready) -> &'static str {
 /// Reads everything that can be read, as root and as the user who will run the data plane.
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
-<<<<<<< HEAD
-    let identity = material::load(config, &plane::memory_of(config)?)?.identity;
-=======
     own::refuse_own(config)?;
     if let Some(path) = &config.unlock_with {
         std::fs::metadata(path).map_err(|error| Failure::io(path, &error))?;
     }
-    material::load(config)?;
->>>>>>> main
+    let identity = material::load(config, &plane::memory_of(config)?)?.identity;
     if geteuid().is_root() {
         probe(path, config, &user)?;
     }
