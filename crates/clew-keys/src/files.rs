@@ -5,10 +5,10 @@
 //! It never removes a folder, a link, a file of another name, or a file that has a second name.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, DirEntry, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempPath};
 
@@ -110,6 +110,9 @@ impl Pending {
 
     /// Syncs the file, gives it its name, and syncs the directory, so that both survive a crash.
     ///
+    /// A file that is replaced leaves its owner, group and permissions to the new one, as far as the
+    /// system permits; a secret never becomes readable by all.
+    ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] with [`IfExists::Refuse`], if the file appeared since; an error of the
     /// system. What was there before is there still, unless only the directory was not synced: then
@@ -120,6 +123,11 @@ impl Pending {
             target,
             if_exists,
         } = self;
+        if if_exists == IfExists::Replace
+            && let Ok(old) = target.symlink_metadata()
+        {
+            keep_access(file, &old)?;
+        }
         file.sync_all()?;
         // The file may have appeared since the first look: only the rename itself can tell.
         let renamed = match if_exists {
@@ -129,6 +137,22 @@ impl Pending {
         renamed.map_err(|refused| refused.error)?;
         sync_directory(directory(&target))
     }
+}
+
+/// Gives a new file the owner, group and permissions of the one that it replaces. If the owner cannot be
+/// kept, the permissions stay those of a new file.
+fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    let owner = (new.uid() != old.uid()).then_some(old.uid());
+    let group = (new.gid() != old.gid()).then_some(old.gid());
+    let is_other = owner.is_some() || group.is_some();
+    if is_other && fchown(file, owner, group).is_err() {
+        return Ok(());
+    }
+    let is_secret = new.mode() & 0o077 == 0;
+    let most = if is_secret { 0o660 } else { 0o777 };
+    let mode = old.mode() & most | new.mode() & 0o600;
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 /// A small file that is written and synced, and waits for its name.
@@ -305,6 +329,39 @@ mod tests {
         kept.sort_unstable();
         assert_eq!(left, kept);
         assert!(path("a.key.clew-0123456789Folder.partial/kept").is_dir());
+    }
+
+    /// A daemon that reads a file as another user than the one who replaces it reads the new one, too.
+    #[test]
+    fn a_replaced_file_keeps_owner_and_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.key");
+        // Others can be given a file by root only.
+        let own = dir.path().metadata().unwrap().uid();
+        let (user, group) = if own == 0 {
+            (65_534, 65_533)
+        } else {
+            (own, own)
+        };
+        for (mode, old, expected) in [
+            (MODE_SECRET, 0o640, 0o640),
+            (MODE_SECRET, 0o600, 0o600),
+            (MODE_SECRET, 0o644, 0o640),
+            (MODE_PUBLIC, 0o644, 0o644),
+            (MODE_PUBLIC, 0o600, 0o600),
+        ] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(old)).unwrap();
+            if own == 0 {
+                std::os::unix::fs::chown(&path, Some(user), Some(group)).unwrap();
+            }
+            write_atomically(&path, b"new", mode, IfExists::Replace).unwrap();
+            let is = path.metadata().unwrap();
+            assert_eq!(is.mode() & 0o7777, expected, "{mode:o} {old:o}");
+            assert_eq!(is.uid(), user);
+            assert!(own != 0 || is.gid() == group);
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+        }
     }
 
     #[test]

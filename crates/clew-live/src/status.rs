@@ -44,8 +44,17 @@ pub struct Status {
     /// The clocks.
     #[serde(default)]
     pub clock: ClockStatus,
-    /// What an administrator should know, each once.
-    pub notices: Vec<String>,
+    /// What an administrator should know now.
+    pub notices: Vec<Notice>,
+}
+
+/// A sentence for the administrator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// Since when it is so, in seconds since 1970.
+    pub time: u64,
+    /// The sentence.
+    pub text: String,
 }
 
 /// Packets that the host's filter counted. `None` if the policy counts none, or nobody told.

@@ -14,6 +14,7 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use toml::Spanned;
 
 /// The smallest MTU that IPv6 works with, and the largest that a TUN takes with a header before it.
@@ -33,6 +34,10 @@ const POOL: RangeInclusive<u64> = 0..=READY_MAX as u64;
 const POOL_DEFAULT: u64 = 4_096;
 const BLOCK_DEFAULT: u64 = 64;
 const MTU_DEFAULT: u64 = 1_500;
+
+/// How long an epoch may be accepted after its end, in seconds: up to a day.
+const GRACE: RangeInclusive<u64> = 0..=86_400;
+const GRACE_DEFAULT: u64 = 60;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -60,6 +65,7 @@ struct Raw {
     whole_windows: bool,
     #[serde(default)]
     sign_ntp: bool,
+    grace: Option<Spanned<u64>>,
     #[serde(default)]
     relay: bool,
     #[serde(default)]
@@ -164,6 +170,7 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
         offload: matches!(raw.offload, Offload::Auto),
         whole_windows: raw.whole_windows,
         sign_ntp: raw.sign_ntp,
+        grace: Duration::from_secs(number("grace", raw.grace.as_ref(), GRACE_DEFAULT, GRACE)?),
         relay: raw.relay,
         exclude: excludes(&raw.exclude)?,
         signing,

@@ -15,8 +15,10 @@ pub use file::is_name;
 use crate::sender::{Cover, WindowSize};
 use ipnet::IpNet;
 use serde::Deserialize;
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The UDP port that daemons use unless told otherwise (`spec/carriers.md` section 1).
 pub const PORT: u16 = 4909;
@@ -195,6 +197,8 @@ pub struct Config {
     pub whole_windows: bool,
     /// Whether NTP is signed as other traffic is.
     pub sign_ntp: bool,
+    /// How long an epoch is accepted after its successor started.
+    pub grace: Duration,
     /// Whether packets that a peer signed for another peer's prefix are signed anew.
     pub relay: bool,
     /// What is never captured.
@@ -228,28 +232,70 @@ impl Config {
             || self.others == OthersMode::Refuse
     }
 
-    /// Returns whether a second configuration needs the same set-up, so that a running daemon can
-    /// take it.
-    pub fn has_same_setup(&self, other: &Self) -> bool {
-        self.setup() == other.setup()
-    }
-
-    /// Returns a text of all that the set-up and a daemon's sockets follow from. Two configurations
-    /// with one text differ only in what a running daemon takes over.
+    /// Returns a text of all that the set-up and a daemon's sockets follow from: a line for each key. Two
+    /// configurations with one text differ only in what a running daemon takes over.
     pub fn setup(&self) -> String {
-        let peers = self.peers.iter().map(|peer| Peer {
-            endpoint: None,
-            group: PathBuf::new(),
-            ..peer.clone()
-        });
-        let bare = Self {
-            peers: peers.collect(),
-            key: PathBuf::new(),
-            unlock_with: None,
-            signing: Signing::default(),
-            path_mtu: 0,
-            ..self.clone()
-        };
-        format!("{bare:?}")
+        let Self {
+            name,
+            key: _,
+            unlock_with: _,
+            user,
+            inbound,
+            outbound,
+            others,
+            carrier,
+            port,
+            table,
+            interface,
+            mtu,
+            path_mtu: _,
+            offload,
+            whole_windows,
+            sign_ntp,
+            grace: _,
+            relay,
+            exclude,
+            signing: _,
+            metrics,
+            peers,
+        } = self;
+        let prefixes: Vec<&Vec<IpNet>> = peers.iter().map(|peer| &peer.prefixes).collect();
+        let lines: [(&str, &dyn Debug); 17] = [
+            ("name", name),
+            ("user", user),
+            ("inbound", inbound),
+            ("outbound", outbound),
+            ("others", others),
+            ("carrier", carrier),
+            ("port", port),
+            ("table", table),
+            ("interface", interface),
+            ("mtu", mtu),
+            ("offload", offload),
+            ("whole-windows", whole_windows),
+            ("sign-ntp", sign_ntp),
+            ("relay", relay),
+            ("exclude", exclude),
+            ("metrics", metrics),
+            ("prefixes", &prefixes),
+        ];
+        let lines = lines.map(|(key, value)| format!("{key} = {value:?}\n"));
+        lines.concat()
     }
+}
+
+/// Returns the keys that differ in two texts of [`Config::setup`]. None differ if a running daemon can take
+/// the other configuration.
+pub fn changed_keys(one: &str, other: &str) -> Vec<String> {
+    let key = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let has = |text: &str, line: &str| text.lines().any(|other| other == line);
+    let missing = |from: &str, of: &str| -> Vec<String> {
+        let lines = of.lines().filter(|line| !has(from, line));
+        lines.map(key).collect()
+    };
+    let mut keys = missing(one, other);
+    keys.extend(missing(other, one));
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }

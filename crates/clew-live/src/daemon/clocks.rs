@@ -1,5 +1,6 @@
 //! What an administrator should know of the host's clocks, each once.
 
+use super::notices::{Notices, Topic};
 use crate::clock::ClockState;
 use crate::status::ClockStatus;
 use crate::sys;
@@ -29,8 +30,6 @@ pub(super) struct Reading {
 pub(super) struct Clocks {
     steps: u64,
     slept: Duration,
-    told_unkept: bool,
-    told_error: bool,
 }
 
 impl Reading {
@@ -65,12 +64,25 @@ impl Clocks {
         Self {
             steps: start.steps.steps,
             slept: start.slept,
-            ..Self::default()
         }
     }
 
-    /// Returns what is new, as sentences.
-    pub fn see(&mut self, now: &Reading) -> Vec<String> {
+    /// Notes what is so at a time, in seconds since 1970. Returns what is new, as sentences.
+    pub fn see(&mut self, now: &Reading, notices: &mut Notices, time: u64) -> Vec<String> {
+        let mut said = self.events(now);
+        said.iter().for_each(|event| notices.event(event, time));
+        for (topic, trouble) in [
+            (Topic::ClockKept, unkept(now.status)),
+            (Topic::ClockError, far(now.status)),
+        ] {
+            if notices.set(topic, trouble.as_deref(), time) {
+                said.extend(trouble);
+            }
+        }
+        said
+    }
+
+    fn events(&mut self, now: &Reading) -> Vec<String> {
         let slept = now.slept.saturating_sub(self.slept);
         let has_slept = slept >= SLEEP_MIN;
         let mut said = Vec::new();
@@ -92,24 +104,26 @@ impl Clocks {
                 )
             }));
         }
-        let is_unkept = now.status.is_synchronised == Some(false);
-        if is_unkept && !self.told_unkept {
-            said.push(
-                "nothing keeps the clock right: start an NTP service, such as systemd-timesyncd or chrony"
-                    .into(),
-            );
-        }
-        let error = now.status.error_us.unwrap_or(0);
-        let is_far = error > ERROR_MAX_US;
-        if is_far && !self.told_error {
-            let seconds = error / 1_000_000;
-            said.push(format!(
-                "the clock may be wrong by {seconds} s: look at the NTP service"
-            ));
-        }
-        (self.told_unkept, self.told_error) = (is_unkept, is_far);
         said
     }
+}
+
+/// What to do if nothing keeps the clock right.
+fn unkept(status: ClockStatus) -> Option<String> {
+    let is_unkept = status.is_synchronised == Some(false);
+    is_unkept.then(|| {
+        "nothing keeps the clock right: start an NTP service, such as systemd-timesyncd or chrony".into()
+    })
+}
+
+/// What to do if the clock may be far from right.
+fn far(status: ClockStatus) -> Option<String> {
+    // The bound grows all the time while no server answers: a number would be news each second.
+    let error = status.error_us.unwrap_or(0);
+    (error > ERROR_MAX_US).then(|| {
+        let seconds = ERROR_MAX_US / 1_000_000;
+        format!("the clock may be wrong by more than {seconds} s: look at the NTP service")
+    })
 }
 
 #[cfg(test)]
@@ -128,6 +142,7 @@ mod tests {
         slept: u64,
         watch: ClockWatch,
         clocks: Clocks,
+        notices: Notices,
         status: ClockStatus,
     }
 
@@ -140,6 +155,7 @@ mod tests {
                 slept: 0,
                 watch: ClockWatch::new(moment(0, 1_000_000)),
                 clocks: Clocks::new(&start),
+                notices: Notices::default(),
                 status: ClockStatus {
                     is_synchronised: Some(true),
                     error_us: Some(20_000),
@@ -156,7 +172,7 @@ mod tests {
                 slept: Duration::from_secs(self.slept),
                 status: self.status,
             };
-            self.clocks.see(&reading)
+            self.clocks.see(&reading, &mut self.notices, self.wall)
         }
     }
 
@@ -215,10 +231,14 @@ mod tests {
         host.status.error_us = Some(16_000_000);
         let said = host.tick();
         assert!(
-            said[0].starts_with("the clock may be wrong by 16 s"),
+            said[0].starts_with("the clock may be wrong by more than 15 s"),
             "{said:?}"
         );
+        host.status.error_us = Some(17_000_000);
+        assert!(host.tick().is_empty(), "the same trouble");
+        assert_eq!(host.notices.all().len(), 1);
         host.status = ClockStatus::default();
         assert!(host.tick().is_empty(), "a system that does not tell");
+        assert!(host.notices.all().is_empty(), "it is over");
     }
 }

@@ -5,6 +5,8 @@
 //! [`run`] answers `clew status`, and reads files again that changed.
 
 mod clocks;
+mod notices;
+mod options;
 mod peers;
 mod receive;
 mod refill;

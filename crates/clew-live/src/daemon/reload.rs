@@ -6,7 +6,6 @@ use clew_packet::GroupTag;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// What a daemon reads from files.
 pub struct Material<K> {
@@ -25,8 +24,9 @@ pub type Load<K> = Box<dyn Fn(&Config) -> Result<Material<K>, String> + Send + S
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     path: PathBuf,
-    /// Device, inode, length, and time of change. `None` if the file is missing.
-    state: Option<(u64, u64, u64, Option<SystemTime>)>,
+    /// Device, inode, length, and when contents, name, owner or permissions changed. `None` if the file
+    /// is missing.
+    state: Option<(u64, u64, u64, (i64, i64))>,
 }
 
 /// The files that are watched.
@@ -48,13 +48,17 @@ fn stamp(path: &Path) -> Stamp {
     let state = fs::metadata(path).ok();
     Stamp {
         path: path.to_owned(),
-        state: state.map(|is| (is.dev(), is.ino(), is.len(), is.modified().ok())),
+        state: state.map(|is| {
+            let changed = (is.ctime(), is.ctime_nsec());
+            (is.dev(), is.ino(), is.len(), changed)
+        }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn another_file_has_another_stamp() {
@@ -72,6 +76,16 @@ mod tests {
         // As clew writes files: another one takes the name.
         fs::write(path("new"), "group").unwrap();
         fs::rename(path("new"), path("g")).unwrap();
-        assert_ne!(Stamps::of(&config), first);
+        let third = Stamps::of(&config);
+        assert_ne!(third, first);
+        // A daemon that could not read its key can read it now.
+        let readable = fs::Permissions::from_mode(0o640);
+        // Within one tick of the kernel's clock nothing is seen to change.
+        let is_seen = (0..1_000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            fs::set_permissions(path("k"), readable.clone()).unwrap();
+            Stamps::of(&config) != third
+        });
+        assert!(is_seen);
     }
 }

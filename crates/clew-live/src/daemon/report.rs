@@ -7,7 +7,7 @@ use crate::config::{CarrierMode, InboundMode, OutboundMode};
 use crate::packet::Moment;
 use crate::receiver::Gate;
 use crate::status::{
-    Filtered, InboundStatus, OutboundStatus, PeerStatus, PoolStatus, Signer, Status,
+    Filtered, InboundStatus, Notice, OutboundStatus, PeerStatus, PoolStatus, Signer, Status,
 };
 use clew_packet::KeySource;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ fn named<R: ToString>(counters: impl Iterator<Item = (R, u64)>) -> BTreeMap<Stri
 
 impl<K: KeySource> Shared<K> {
     /// Collects it. `notices` are what was said.
-    pub fn status(&self, version: &str, notices: &[String]) -> Status {
+    pub fn status(&self, version: &str, notices: Vec<Notice>) -> Status {
         let (config, now) = (self.config(), self.clock.now());
         let mut offloads = Offloads::default();
         self.tun.offloads(&mut offloads);
@@ -62,7 +62,7 @@ impl<K: KeySource> Shared<K> {
             dropped: named(lock(&self.dropped).iter()),
             filtered: Filtered::default(),
             clock: clocks::status(),
-            notices: notices.to_vec(),
+            notices,
         }
     }
 

@@ -1,18 +1,17 @@
 //! What the threads of a data plane share.
 
+use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
 use super::{Devices, Material};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
-use crate::config::{CarrierMode, Config, EmptyPool, InboundMode, Signing};
+use crate::config::{CarrierMode, Config};
 use crate::identity::Identity;
 use crate::packet::{Delivery, Moment, PeerIndex};
-use crate::pool::{Generation, Marks, Pool};
-use crate::receiver::{Inbound, InboundOptions, InboundPolicy, PeerRule};
-use crate::sender::{
-    Cover, Outbound, OutboundOptions, SignatureCost, Unsigned, WhenEmpty, WindowSize,
-};
-use clew_packet::{GroupTag, KeySource, Timestamp, Windows};
+use crate::pool::{Generation, Pool};
+use crate::receiver::{Inbound, PeerRule};
+use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
+use clew_packet::{GroupTag, KeySource, Timestamp};
 use clew_wire::Instant;
 use nix::time::{ClockId, clock_gettime};
 use std::io;
@@ -269,7 +268,10 @@ impl<K: KeySource> Shared<K> {
         outbound.set_identity(Some(Arc::clone(&identity)));
         outbound.set_options(outbound_options(&config.signing));
         drop(outbound);
-        lock(&self.inbound).set_keys(material.keys);
+        let mut inbound = lock(&self.inbound);
+        inbound.set_keys(material.keys);
+        inbound.set_grace(config.grace);
+        drop(inbound);
         *lock(&self.identity) = identity;
         *lock(&self.config) = Arc::new(config);
         self.apply_paths();
@@ -408,40 +410,5 @@ fn generation() -> Generation {
     Generation {
         process: std::process::id(),
         boot,
-    }
-}
-
-fn marks(signing: &Signing) -> Marks {
-    Marks {
-        low: signing.pool / 2,
-        high: signing.pool,
-    }
-}
-
-fn outbound_options(signing: &Signing) -> OutboundOptions {
-    OutboundOptions {
-        cover: signing.sender_cover(),
-        // What the TUN brought cannot leave beside it: the routes would bring it back.
-        unsigned: Unsigned::Require,
-        when_empty: match signing.when_empty {
-            EmptyPool::SignOnline => WhenEmpty::SignOnline,
-            EmptyPool::Drop => WhenEmpty::Drop,
-        },
-        ..OutboundOptions::default()
-    }
-}
-
-fn inbound_options(config: &Config) -> InboundOptions {
-    InboundOptions {
-        policy: match config.inbound {
-            InboundMode::Monitor => InboundPolicy::Monitor,
-            InboundMode::Enforce => InboundPolicy::Enforce,
-            InboundMode::Off => InboundPolicy::Off,
-        },
-        windows: match config.whole_windows {
-            true => Windows::Whole,
-            false => Windows::Alone,
-        },
-        ..InboundOptions::default()
     }
 }

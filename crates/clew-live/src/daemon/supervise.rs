@@ -1,11 +1,12 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
 use super::clocks::Clocks;
+use super::notices::{Notices, Topic};
 use super::reload::Stamps;
 use super::shared::{Shared, lock};
 use super::succession::Found;
 use super::{Devices, Load, receive, refill, send};
-use crate::config::Config;
+use crate::config::{Config, changed_keys};
 use crate::control::{Answer, Control, Request};
 use crate::status::{Filtered, Status};
 use clew_packet::KeySource;
@@ -30,9 +31,6 @@ const FINISH: Duration = Duration::from_millis(500);
 
 /// How often to look whether it has.
 const FINISH_LOOK: Duration = Duration::from_millis(1);
-
-/// Most sentences that are kept for `clew status`.
-const NOTICES_MAX: usize = 32;
 
 /// What the program around a daemon gives it.
 pub struct Hooks<K, R> {
@@ -83,8 +81,7 @@ where
             shared: &shared,
             hooks,
             stamps,
-            notices: Vec::new(),
-            refused: None,
+            notices: Notices::default(),
             filtered: Filtered::default(),
             clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
@@ -177,9 +174,7 @@ struct Supervisor<'a, K, R> {
     shared: &'a Shared<K>,
     hooks: Hooks<K, R>,
     stamps: Stamps,
-    notices: Vec<String>,
-    /// Why files were refused last: said once.
-    refused: Option<String>,
+    notices: Notices,
     filtered: Filtered,
     clocks: Clocks,
     turns: [u64; 2],
@@ -232,7 +227,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     fn status(&self) -> Status {
         Status {
             filtered: self.filtered,
-            ..self.shared.status(&self.hooks.version, &self.notices)
+            ..self.shared.status(&self.hooks.version, self.notices.all())
         }
     }
 
@@ -244,10 +239,11 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             self.reload(config);
         }
         self.see_signer();
-        for sentence in self.clocks.see(&self.shared.clocks()) {
+        let (now, clocks) = (self.seconds(), self.shared.clocks());
+        for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");
-            self.notice(sentence);
         }
+        self.notices.forget(now);
         self.shared.count_arrivals(&mut self.dropped_arrivals);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
@@ -266,11 +262,11 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             Ok(config) => config,
             Err(error) => return self.refuse(error.to_string()),
         };
-        if !config.has_same_setup(&self.shared.config()) {
-            let path = self.hooks.path.display();
+        let keys = changed_keys(&self.shared.config().setup(), &config.setup());
+        if !keys.is_empty() {
+            let (path, keys) = (self.hooks.path.display(), keys.join(", "));
             return self.refuse(format!(
-                "{path}: peers' prefixes, interface, port, policies or metrics changed: that needs \
-                 clew down and clew up"
+                "{path}: {keys} changed: that needs clew down and clew up"
             ));
         }
         self.stamps = Stamps::of(&config);
@@ -282,7 +278,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             Ok(material) => material,
             Err(error) => return self.refuse(error),
         };
-        self.refused = None;
+        self.notices.set(Topic::Files, None, self.seconds());
         self.shared.replace(config, material);
         info!("read the files again");
         None
@@ -290,10 +286,9 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
 
     /// Keeps what is in force, and says so once.
     fn refuse(&mut self, error: String) -> Option<String> {
-        if self.refused.as_ref() != Some(&error) {
+        let now = self.seconds();
+        if self.notices.set(Topic::Files, Some(&error), now) {
             warn!("{error}; the files read before stay in force");
-            self.notice(error.clone());
-            self.refused = Some(error.clone());
         }
         Some(error)
     }
@@ -301,20 +296,19 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     /// Says once why nothing is signed.
     fn see_signer(&mut self) {
         let now = self.shared.clock.now().wall;
-        if let Err(trouble) = lock(&self.shared.outbound).state(now) {
-            let trouble = trouble.to_string();
-            if !self.notices.contains(&trouble) {
-                warn!("nothing is signed: {trouble}");
-                self.notice(trouble);
-            }
+        let trouble = lock(&self.shared.outbound).state(now).err();
+        let trouble = trouble.map(|trouble| trouble.to_string());
+        let is_new = self
+            .notices
+            .set(Topic::Signer, trouble.as_deref(), self.seconds());
+        if let Some(trouble) = trouble.filter(|_| is_new) {
+            warn!("nothing is signed: {trouble}");
         }
     }
 
-    fn notice(&mut self, notice: String) {
-        if self.notices.len() == NOTICES_MAX {
-            self.notices.remove(0);
-        }
-        self.notices.push(notice);
+    /// The time, in seconds since 1970.
+    fn seconds(&self) -> u64 {
+        self.shared.clock.now().wall.0 / clew_packet::SECOND_NS
     }
 }
 

@@ -124,6 +124,12 @@ impl<K: KeySource> Inbound<K> {
         *self.receiver.keys_mut() = keys;
     }
 
+    /// Changes how long an epoch is accepted after its successor started.
+    pub fn set_grace(&mut self, grace: Duration) {
+        let grace = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
+        self.receiver.set_grace(grace);
+    }
+
     /// Returns what was accepted, for a process that takes over from this one.
     pub fn replay_memory(&self) -> Vec<u8> {
         self.receiver.replay_memory()

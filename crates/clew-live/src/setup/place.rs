@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// The folder of all daemons.
 const RUN: &str = "/run/clew";
 
+/// The folder of what daemons remember when they are down.
+const STATE: &str = "/var/lib/clew-live";
+
 /// Where a daemon keeps what lasts until it goes down. Root owns it, so that nobody else says what
 /// root undoes; in it is a folder of the data plane's user.
 #[derive(Clone, Debug)]
@@ -93,6 +96,31 @@ impl Place {
     /// Returns the file with what one data plane leaves to the next.
     pub fn succession(&self) -> PathBuf {
         self.folder.join("daemon/succession")
+    }
+
+    /// Returns the file that says how new the group files were. It outlasts the daemon.
+    pub fn known_groups(&self) -> PathBuf {
+        self.state_folder().join("groups")
+    }
+
+    fn state_folder(&self) -> PathBuf {
+        Path::new(STATE).join(&self.name)
+    }
+
+    /// Makes the folder for what outlasts the daemon.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn make_state(&self, user: Uid, group: Gid) -> Result<(), SetupError> {
+        let folder = self.state_folder();
+        self.make_folder(Path::new(STATE), 0o755)?;
+        self.make_folder(&folder, 0o700)?;
+        let file = self.known_groups();
+        for path in [&folder, &file].into_iter().filter(|path| path.exists()) {
+            let owned = chown(path, Some(user), Some(group));
+            self.failed(path, owned.map_err(io::Error::from))?;
+        }
+        Ok(())
     }
 
     /// Returns the file that names the program to hand over to.

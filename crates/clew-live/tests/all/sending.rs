@@ -546,6 +546,26 @@ fn a_restarted_receiver_refuses_what_is_older() {
     assert_eq!(sim.receiver.metrics().verdicts.of(Reason::Stale), 1);
 }
 
+/// A crash forgets what was accepted. Timestamps after the restart are fresh again: those of a sender whose
+/// clock is ahead.
+#[test]
+fn a_crash_forgets_what_a_fast_clock_signed() {
+    for (ahead, delivered) in [(15, 2), (0, 1)] {
+        let mut sim = Sim::new(11);
+        sim.wall[0] = ahead * SECOND_NS as i64;
+        sim.read(0, vec![udp(1, 1, 400)]);
+        sim.run(S);
+        assert_eq!(sim.delivered.len(), 1);
+        let copy = sim.sent[0].clone();
+        let options = InboundOptions::default();
+        let start = sim.now_at(1);
+        sim.receiver = Inbound::new(Keys::of(&[0]), options, peer_rules(), start, [7; 32]);
+        sim.inject(0, copy, sender_address());
+        sim.run(S);
+        assert_eq!(sim.delivered.len(), delivered, "{ahead} s ahead");
+    }
+}
+
 /// A cookie is taken from the address that a datagram went to, and shown from then on.
 #[test]
 fn cookies_are_shown_to_whom_they_are_from() {

@@ -28,6 +28,11 @@ impl<K: KeySource> Receiver<K> {
             .flat_map(|bin| self.waiting.of_bin(&bin).collect::<Vec<_>>())
     }
 
+    /// Changes how long an epoch is accepted after its successor started, in nanoseconds.
+    pub const fn set_grace(&mut self, grace_ns: u64) {
+        self.acceptance.grace_ns = grace_ns;
+    }
+
     /// Returns what was accepted, for a process that takes over from this one.
     pub fn replay_memory(&self) -> Vec<u8> {
         self.memory.to_bytes()

@@ -31,6 +31,9 @@ pub struct Up {
     /// Undo everything after this time, as 60s, unless clew confirm is run before
     #[arg(long, value_name = "D", value_parser = time_to_confirm, conflicts_with_all = ["setup_only", "run_only"])]
     pub confirm: Option<Duration>,
+    /// Start although the key was revoked: packets from peers are verified, those to peers are dropped
+    #[arg(long, conflicts_with = "check")]
+    pub receive_only: bool,
     /// Set the host up and exit. For service managers: clew down undoes it
     #[arg(long, conflicts_with_all = ["check", "run_only"])]
     pub setup_only: bool,

@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,6 +52,8 @@ pub struct Heartbeat {
     begin: Instant,
     /// In milliseconds from the beginning on, and one more; 0 is never.
     last: Arc<AtomicU64>,
+    /// Whether the command can do its work while its loop turns.
+    is_able: Arc<AtomicBool>,
 }
 
 impl Heartbeat {
@@ -59,6 +61,7 @@ impl Heartbeat {
         Self {
             begin: Instant::now(),
             last: Arc::default(),
+            is_able: Arc::new(AtomicBool::new(true)),
         }
     }
 
@@ -67,12 +70,18 @@ impl Heartbeat {
         self.last.store(self.now() + 1, Ordering::Relaxed);
     }
 
+    /// Says whether the command can do its work. If not, it is alive and not ready.
+    pub fn set_able(&self, is_able: bool) {
+        self.is_able.store(is_able, Ordering::Relaxed);
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX - 1)
     }
 
     fn is_ready(&self) -> bool {
-        self.last.load(Ordering::Relaxed) > 0 && self.silence() < READY_WAIT
+        let has_begun = self.last.load(Ordering::Relaxed) > 0;
+        has_begun && self.silence() < READY_WAIT && self.is_able.load(Ordering::Relaxed)
     }
 
     fn is_alive(&self) -> bool {
@@ -327,6 +336,9 @@ mod tests {
         assert!(page("/readyz").starts_with("HTTP/1.1 503 "));
         endpoint.heartbeat.beat();
         assert!(page("/readyz").starts_with("HTTP/1.1 200 "));
+        endpoint.heartbeat.set_able(false);
+        assert!(page("/readyz").starts_with("HTTP/1.1 503 "));
+        assert!(page("/healthz").starts_with("HTTP/1.1 200 "));
         assert!(page("/other").starts_with("HTTP/1.1 404 "));
     }
 

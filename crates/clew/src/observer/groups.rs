@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::groups::read_group_file;
+use crate::newest::{Newest, read_successor};
 use clew_engine::Keyring;
-use clew_packet::GroupTag;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ type Stamp = (u64, u64, (i64, i64));
 struct File {
     path: PathBuf,
     stamp: Option<Stamp>,
-    group: GroupTag,
+    /// How new it was when it was read last.
+    newest: Option<Newest>,
     /// What is wrong with the file, as it was said last.
     complaint: Option<String>,
 }
@@ -45,7 +46,7 @@ impl Groups {
             files.push(File {
                 path: path.clone(),
                 stamp,
-                group: group.id().tag(),
+                newest: Newest::of(&group),
                 complaint: None,
             });
             let added = keyring.add(group);
@@ -82,35 +83,23 @@ impl File {
         }
     }
 
-    fn read(&self, keyring: &mut Keyring) -> Result<Option<Change>, Failure> {
-        let group = read_group_file(&self.path)?;
-        if group.id().tag() != self.group {
-            return Err(Failure::file(
-                &self.path,
-                "this is another group's file now",
-            ));
-        }
-        let before = age(keyring, self.group);
+    fn read(&mut self, keyring: &mut Keyring) -> Result<Option<Change>, Failure> {
+        let group = match &self.newest {
+            Some(known) => read_successor(&self.path, known)?,
+            None => read_group_file(&self.path)?,
+        };
+        let newest = Newest::of(&group);
         let added = keyring.add(group);
         added.map_err(|error| two_histories(&self.path, error))?;
-        let now = age(keyring, self.group);
-        let is_newer = now != before;
-        Ok(is_newer.then(|| Change::Newer(self.path.clone(), now.map_or(0, |(epoch, ..)| epoch))))
+        let is_newer = newest != self.newest;
+        self.newest = newest;
+        let epoch = newest.map_or(0, |newest| newest.epoch);
+        Ok(is_newer.then(|| Change::Newer(self.path.clone(), epoch)))
     }
 }
 
 fn two_histories(path: &Path, error: clew_engine::TwoHistories) -> Failure {
     Failure::file(path, error).hint("compare the ids with those of other machines")
-}
-
-fn age(keyring: &Keyring, tag: GroupTag) -> Option<(u32, u32, u64)> {
-    let group = keyring.group(tag)?;
-    let register = group.register();
-    Some((
-        group.newest_epoch(),
-        register.machines,
-        register.time.as_nanos(),
-    ))
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

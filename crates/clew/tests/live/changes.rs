@@ -4,6 +4,188 @@ use super::hosts::both;
 use super::lan::{Lan, ONE, TWO, text, until};
 use std::fs;
 
+/// What the first host's daemon tells its administrator, beside the clock that nothing keeps right here.
+fn notices(lan: &Lan) -> Vec<String> {
+    let status = lan.status(ONE);
+    let notices = status["notices"].as_array().unwrap().iter();
+    let texts = notices.map(|notice| {
+        assert!(notice["time"].as_u64() > Some(1_000_000_000), "{notice}");
+        notice["text"].as_str().unwrap().to_owned()
+    });
+    texts.filter(|text| !text.contains("clock")).collect()
+}
+
+/// Puts a file in the place of the group file, as an administrator does.
+fn put(lan: &Lan, from: &str) {
+    fs::copy(lan.path(from), lan.path("new.clew")).unwrap();
+    fs::rename(lan.path("new.clew"), lan.path("group.clew")).unwrap();
+}
+
+/// Neither revives a revoked machine, and a restart does not help.
+#[test]
+fn an_older_or_foreign_group_file_does_not_count() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, "inbound = \"enforce\"");
+    fs::copy(lan.path("group.clew"), lan.path("old.clew")).unwrap();
+    let (group, foreign) = (lan.path("acme"), lan.path("foreign"));
+    lan.clew(&[
+        "group",
+        "create",
+        foreign.to_str().unwrap(),
+        "--name",
+        "acme",
+    ]);
+    lan.clew(&["revoke", group.to_str().unwrap(), "host-0"]);
+    lan.publish();
+    until("the news", || {
+        notices(&lan)
+            .iter()
+            .any(|text| text.contains("was revoked"))
+    });
+    until("the news at the other one", || {
+        lan.log(TWO).contains("read the files again")
+    });
+    for (file, said) in [
+        (
+            "old.clew",
+            "this file is older than one read before: it ends with epoch 0",
+        ),
+        (
+            "foreign/public/group.clew",
+            "this is another group's file now",
+        ),
+    ] {
+        put(&lan, file);
+        until(said, || {
+            notices(&lan).iter().any(|text| text.contains(said))
+        });
+        let again = lan.in_host(ONE, &["reload", &lan.name(ONE)]);
+        assert_eq!(again.status.code(), Some(1), "{}", text(&again.stderr));
+        let log = lan.log(ONE);
+        assert_eq!(log.matches(said).count(), 1, "said once: {log}");
+        let trouble = lan.status(ONE)["signer"]["trouble"].to_string();
+        assert!(trouble.contains("was revoked"), "{trouble}");
+        assert!(!lan.pings(ONE, &Lan::v4(TWO)));
+    }
+    put(&lan, "old.clew");
+    lan.down(TWO);
+    let config = lan.path(&format!("{}.toml", lan.name(TWO)));
+    let up = lan.in_host(TWO, &["up", config.to_str().unwrap()]);
+    let said = text(&up.stderr);
+    assert_eq!(up.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("this file is older than one read before"),
+        "{said}"
+    );
+    lan.publish();
+    until("the newest file", || notices(&lan).len() == 1);
+    lan.up(TWO, &config, &[]);
+}
+
+/// A host whose group file was not replaced signs on in its old epoch, and others decide for how long.
+#[test]
+fn the_grace_of_an_epoch_is_chosen_and_changes_with_a_reload() {
+    let Some(mut lan) = Lan::new() else { return };
+    fs::copy(lan.path("group.clew"), lan.path("one.clew")).unwrap();
+    let one = lan.configure(ONE, "", true);
+    let config = fs::read_to_string(&one).unwrap();
+    fs::write(&one, config.replace("group.clew", "one.clew")).unwrap();
+    let two = lan.configure(TWO, "inbound = \"enforce\"\ngrace = 86400", false);
+    lan.up(TWO, &two, &[]);
+    lan.up(ONE, &one, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    let group = lan.path("acme");
+    lan.clew(&["revoke", group.to_str().unwrap(), "host-0"]);
+    lan.publish();
+    until("the news", || lan.log(TWO).contains("read the files again"));
+    // What the second host sends is of an epoch that the first one does not know: nothing comes back.
+    let heard = |lan: &Lan| {
+        let before = lan.status(TWO)["inbound"]["packets"].as_u64();
+        lan.pings(ONE, &Lan::v4(TWO));
+        lan.status(TWO)["inbound"]["packets"].as_u64() > before
+    };
+    until("the grace", || heard(&lan));
+    let config = fs::read_to_string(&two).unwrap();
+    fs::write(&two, config.replace("86400", "0")).unwrap();
+    let done = lan.in_host(TWO, &["reload", &lan.name(TWO)]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    until("the end", || !heard(&lan));
+    let verdicts = &lan.status(TWO)["inbound"]["verdicts"];
+    assert!(verdicts["epoch-over"].as_u64() > Some(0), "{verdicts}");
+}
+
+/// Whether a page of the first host's endpoint says yes.
+fn page(lan: &Lan, path: &str) -> bool {
+    let program = format!(
+        "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9909/{path}', timeout=10)"
+    );
+    let output = lan.python(ONE, &program).wait_with_output().unwrap();
+    output.status.success()
+}
+
+#[test]
+fn a_revoked_machine_is_not_started_unless_it_is_asked_for() {
+    let Some(mut lan) = Lan::new() else { return };
+    let group = lan.path("acme");
+    let config = lan.configure(ONE, "metrics = \"127.0.0.1:9909\"", true);
+    let path = config.to_str().unwrap();
+    let fine = lan.in_host(ONE, &["up", "--check", path]);
+    assert!(fine.status.success(), "{}", text(&fine.stderr));
+    lan.clew(&["revoke", group.to_str().unwrap(), "host-0"]);
+    lan.publish();
+    let before = lan.state(ONE);
+    for flags in [&["up", "--check", path][..], &["up", path]] {
+        let output = lan.in_host(ONE, flags);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{flags:?}: {said}");
+        assert!(
+            said.contains("machine host-0 was revoked in epoch 1"),
+            "{said}"
+        );
+        assert!(said.contains("get a new key"), "{said}");
+    }
+    assert_eq!(lan.state(ONE), before);
+    lan.up(ONE, &config, &["--receive-only"]);
+    until("a page", || page(&lan, "healthz"));
+    assert!(!page(&lan, "readyz"), "it cannot sign");
+}
+
+#[test]
+fn programs_are_told_in_json_that_no_daemon_answers() {
+    let Some(mut lan) = Lan::new() else { return };
+    let name = lan.name(ONE);
+    let told = |lan: &Lan| {
+        let output = lan.in_host(ONE, &["status", &name, "--json"]);
+        assert_eq!(output.status.code(), Some(1));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let absent = told(&lan);
+    assert_eq!(
+        (&absent["running"], &absent["set_up"]),
+        (&false.into(), &false.into())
+    );
+    assert!(
+        absent["error"].as_str().unwrap().contains("is not up"),
+        "{absent}"
+    );
+    let config = lan.configure(ONE, "inbound = \"enforce\"", true);
+    lan.up(ONE, &config, &[]);
+    assert_eq!(lan.status(ONE)["running"], true);
+    for process in lan.processes(ONE) {
+        let process = nix::unistd::Pid::from_raw(process);
+        nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+    until("the end", || {
+        let output = lan.in_host(ONE, &["status", &name, "--json"]);
+        !output.status.success()
+    });
+    let dead = told(&lan);
+    assert_eq!(
+        (&dead["running"], &dead["set_up"]),
+        (&false.into(), &true.into())
+    );
+}
+
 #[test]
 fn a_revoked_machine_is_refused_as_soon_as_the_group_file_says_so() {
     let Some(mut lan) = Lan::new() else { return };
@@ -36,7 +218,7 @@ fn a_bad_file_keeps_the_old_one_and_is_named_once() {
         (format!("nane = 1\n{good}"), "unknown field `nane`"),
         (
             good.replace("\"10.8.1.2/32\", ", ""),
-            "that needs clew down and clew up",
+            "prefixes changed: that needs clew down and clew up",
         ),
         (
             good.replace("0.key", "missing.key"),
@@ -54,8 +236,10 @@ fn a_bad_file_keeps_the_old_one_and_is_named_once() {
         let log = lan.log(ONE);
         assert_eq!(log.matches(said).count(), 1, "said once: {log}");
     }
+    assert_eq!(notices(&lan).len(), 1, "the last one counts");
     fs::write(&path, &good).unwrap();
     assert!(reload(&lan).status.success());
+    assert_eq!(notices(&lan), [""; 0], "it is over");
 }
 
 /// Pings go on while all files are read again, by SIGHUP.

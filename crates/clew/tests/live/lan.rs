@@ -345,6 +345,8 @@ impl Drop for Lan {
     fn drop(&mut self) {
         for host in [ONE, TWO] {
             self.in_host(host, &["down", &self.name(host)]);
+            let state = Path::new("/var/lib/clew-live").join(self.name(host));
+            let _ = fs::remove_dir_all(state);
         }
         for daemon in &mut self.daemons {
             let _ = daemon.kill();

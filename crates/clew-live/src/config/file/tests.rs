@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::changed_keys;
 use crate::sender::{Cover, WindowSize};
 
 const GOOD: &str = r#"
@@ -245,10 +246,49 @@ fn v4(number: usize) -> String {
 fn a_reload_may_change_peers_endpoints_but_not_their_prefixes() {
     let config = parsed(GOOD).unwrap();
     let other = |from: &str, to: &str| parsed(&GOOD.replace(from, to)).unwrap();
-    assert!(config.has_same_setup(&other("endpoint = \"10.0.0.2\"", "endpoint = \"10.9.9.9\"")));
-    assert!(config.has_same_setup(&other("web-1.key", "web-2.key")));
-    assert!(!config.has_same_setup(&other("10.0.0.2/32", "10.0.0.3/32")));
-    assert!(!config.has_same_setup(&other("key =", "inbound = \"enforce\"\nkey =")));
+    let changed = |from: &str, to: &str| {
+        let keys = changed_keys(&config.setup(), &other(from, to).setup());
+        keys.join(", ")
+    };
+    assert_eq!(
+        changed("endpoint = \"10.0.0.2\"", "endpoint = \"10.9.9.9\""),
+        ""
+    );
+    assert_eq!(changed("web-1.key", "web-2.key"), "");
+    assert_eq!(changed("acme.clew", "other.clew"), "");
+    assert_eq!(changed("10.0.0.2/32", "10.0.0.3/32"), "prefixes");
+    assert_eq!(changed("\"tcp/22 from 10.0.0.0/8\"", ""), "exclude");
+    for (line, expected) in [
+        ("path-mtu = 1400", ""),
+        ("grace = 5", ""),
+        ("unlock-with = \"secret\"", ""),
+        ("name = \"wan\"", "interface, name"),
+        ("user = \"daemon\"", "user"),
+        ("inbound = \"enforce\"", "inbound"),
+        ("outbound = \"require\"", "outbound"),
+        ("others = \"refuse\"", "others"),
+        ("carrier = \"udp-transport\"", "carrier"),
+        ("port = 5000", "port, table"),
+        ("table = 5000", "table"),
+        ("interface = \"tun7\"", "interface"),
+        ("mtu = 1400", "mtu"),
+        ("offload = \"off\"", "offload"),
+        ("whole-windows = true", "whole-windows"),
+        ("sign-ntp = true", "sign-ntp"),
+        ("metrics = \"127.0.0.1:9909\"", "metrics"),
+    ] {
+        assert_eq!(changed("key =", &format!("{line}\nkey =")), expected);
+    }
+}
+
+#[test]
+fn the_grace_of_an_epoch_is_in_seconds() {
+    let grace = |line: &str| parsed(&format!("{line}\n{GOOD}")).map(|config| config.grace);
+    assert_eq!(grace("").unwrap(), Duration::from_secs(60));
+    assert_eq!(grace("grace = 5").unwrap(), Duration::from_secs(5));
+    assert_eq!(grace("grace = 0").unwrap(), Duration::ZERO);
+    let said = grace("grace = 86401").unwrap_err().1.to_string();
+    assert_eq!(said, "grace 86401: need 0 to 86400");
 }
 
 const TRAILER: &str =

@@ -1,5 +1,6 @@
 //! Key and group files of a daemon.
 
+use super::memory::Memory;
 use crate::clock;
 use crate::failure::Failure;
 use crate::groups::{check, read_group_file};
@@ -12,20 +13,22 @@ use clew_live::config::Config;
 use clew_live::daemon::Material;
 use clew_live::identity::{Identity, Limit};
 use clew_live::sender::live_policy;
+use clew_live::setup::account;
 use clew_packet::GroupTag;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads all files of a configuration.
+/// Reads all files of a configuration, if none is older than what was read before.
 ///
 /// # Errors
-/// One cannot be read, or they do not fit together.
-pub fn load(config: &Config) -> Result<Material<Arc<Keyring>>, Failure> {
+/// One cannot be read or is older, or they do not fit together.
+pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
     let unlock = Unlock {
         unlock_with: config.unlock_with.clone(),
         ..Unlock::default()
     };
-    let text = unlock.read_unattended(&config.key)?;
+    let reader = account(config).ok().map(|user| user.gid);
+    let text = unlock.read_unattended(&config.key, reader)?;
     let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&config.key, e))?;
     let groups = Groups::read(config)?;
     let own = groups.of(&key);
@@ -37,11 +40,33 @@ pub fn load(config: &Config) -> Result<Material<Arc<Keyring>>, Failure> {
     let identity = Identity::new(key, policy, limit);
     // The first signature is not to wait for it. Trouble is told by whoever signs.
     let _ = identity.prepare(clock::now());
+    let tags = groups.tags.clone();
+    let keys = groups.keyring()?;
+    memory.check(&by_path(config, &tags), &keys)?;
     Ok(Material {
         identity,
-        groups: groups.tags.clone(),
-        keys: Arc::new(groups.keyring()?),
+        groups: tags,
+        keys: Arc::new(keys),
     })
+}
+
+/// Reads all files of a configuration that is to be in force, and keeps how new they are.
+///
+/// # Errors
+/// As [`load`].
+pub fn take(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
+    let material = load(config, memory)?;
+    let files = by_path(config, &material.groups);
+    if let Err(error) = memory.take(files, &material.keys) {
+        tracing::warn!("{error}: after a restart an older group file would count");
+    }
+    Ok(material)
+}
+
+/// The group of each group file.
+fn by_path(config: &Config, tags: &[GroupTag]) -> Vec<(PathBuf, GroupTag)> {
+    let paths = config.peers.iter().map(|peer| peer.group.clone());
+    paths.zip(tags.iter().copied()).collect()
 }
 
 /// The group files, each read once.

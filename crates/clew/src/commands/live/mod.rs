@@ -4,6 +4,7 @@ mod down;
 mod firewall;
 mod guard;
 mod material;
+mod memory;
 mod own;
 mod plane;
 mod queue;

@@ -1,5 +1,6 @@
 //! The process that runs the data plane, without any privilege.
 
+use super::memory::Memory;
 use super::{material, queue};
 use crate::failure::{Failure, Status};
 use crate::metrics::{Endpoint, LiveMetrics};
@@ -51,7 +52,13 @@ fn end_with_any_thread() -> Result<(), Failure> {
 
 /// Reads all files as the user who will run the data plane, and says nothing.
 pub(super) fn probe(config: &Config) -> Result<Status, Failure> {
-    material::load(config).map(|_| Status::Yes)
+    let memory = memory_of(config)?;
+    material::load(config, &memory).map(|_| Status::Yes)
+}
+
+/// What is known of the group files of a daemon.
+pub(super) fn memory_of(config: &Config) -> Result<Memory, Failure> {
+    Memory::read(Place::of(&config.name).known_groups())
 }
 
 /// Opens the devices with the privileges of root, gives these up, and runs.
@@ -66,7 +73,7 @@ pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
     // Nobody would see to the set-up, start it again, or undo what is not confirmed.
     privileges::end_with_parent()?;
     // A file that cannot be read is noticed while another data plane still runs.
-    material::load(&config)?;
+    material::load(&config, &memory_of(&config)?)?;
     say!("{PREPARED}");
     wait_for_turn()?;
     serve(path, config, devices, || say!("{READY}"))
@@ -147,17 +154,22 @@ fn serve(
         mention!("metrics at http://{}/metrics", endpoint.at);
     }
     warn_of_fallbacks(&config, &devices);
+    let memory = memory_of(&config)?;
     let hooks = Hooks {
-        load: Box::new(|config| material::load(config).map_err(|failure| failure.message)),
+        load: Box::new(move |config| {
+            material::take(config, &memory).map_err(|failure| failure.message)
+        }),
         rng: random::os,
         path: path.to_owned(),
         succession: place.succession(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
+            let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
             if let Some(endpoint) = &endpoint {
                 endpoint.heartbeat.beat();
+                endpoint.heartbeat.set_able(can_sign);
             }
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         }),

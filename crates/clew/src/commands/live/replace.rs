@@ -1,7 +1,7 @@
 //! `clew up --replace`: another program takes over from a running daemon.
 
 use crate::failure::{Failure, Status};
-use clew_live::config::Config;
+use clew_live::config::{Config, changed_keys};
 use clew_live::setup::{Kept, Place};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -24,11 +24,13 @@ pub(super) fn ask(config: &Config, place: &Place) -> Result<Status, Failure> {
                 .hint("clew up CONFIG"),
         );
     };
-    if place.kept().as_ref() != Some(&Kept::of(config)) {
-        return Err(Failure::new(format!(
-            "{name} runs with another set-up: prefixes, interface, port, policies or metrics differ"
-        ))
-        .hint(format!("clew down {name}, then clew up CONFIG")));
+    let kept = place.kept().unwrap_or_default();
+    if kept != Kept::of(config) {
+        let keys = changed_keys(&kept.setup, &config.setup()).join(", ");
+        return Err(
+            Failure::new(format!("{name} runs with another set-up: {keys} differ"))
+                .hint(format!("clew down {name}, then clew up CONFIG")),
+        );
     }
     let program = std::env::current_exe();
     let program = program.map_err(|error| Failure::new(format!("this program's path: {error}")))?;

@@ -3,10 +3,13 @@
 use super::place;
 use super::reasons::{List, sentence};
 use crate::cli::{LiveName, LiveStatus};
+use crate::clock;
 use crate::failure::{Failure, Status as Exit};
+use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{ClockStatus, Distribution, Filtered, PeerStatus, Status};
+use clew_packet::SECOND_NS;
 use nix::unistd::geteuid;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -16,17 +19,29 @@ use std::io::ErrorKind;
 const SILENCE: u64 = 10;
 
 pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
-    let answered = place(arguments.name.as_deref()).and_then(|place| {
-        let answer = asked(&place, Request::Status)?;
-        Ok((place, answer))
-    });
-    if let Err(failure) = &answered
+    let told = tell_status(arguments);
+    if let Err(failure) = told.as_ref()
         && arguments.json
     {
-        say!("{}", json!({ "error": failure.message }));
+        say!("{}", absent(arguments.name.as_deref(), failure));
     }
-    let (place, answer) = answered?;
-    let Answer::Status(mut status) = answer else {
+    told
+}
+
+/// What programs are told of a daemon that does not answer.
+fn absent(name: Option<&str>, failure: &Failure) -> Value {
+    let is_set_up = name.filter(|name| is_name(name));
+    json!({
+        "name": name,
+        "running": false,
+        "set_up": is_set_up.map(|name| Place::of(name).is_set_up()),
+        "error": failure.message,
+    })
+}
+
+fn tell_status(arguments: &LiveStatus) -> Result<Exit, Failure> {
+    let place = place(arguments.name.as_deref())?;
+    let Answer::Status(mut status) = asked(&place, Request::Status)? else {
         return Err(Failure::new(format!("{}: not an answer", place.name())));
     };
     // Only root may read the counters now. Others see what the daemon was told.
@@ -110,6 +125,7 @@ fn not_in_force(place: &Place) -> Option<String> {
 
 fn json_of(status: &Status, trouble: Option<&str>) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(status).map_err(Failure::new)?;
+    value["running"] = json!(true);
     value["beside"] = json!({
         "inbound": status.filtered.unsigned_in,
         "outbound": status.filtered.unsigned_out,
@@ -179,9 +195,10 @@ fn tell(status: &Status) {
         0 => String::new(),
         steps => format!("; steps: {steps}"),
     };
-    say!("clock     {}{steps}", clock(status.clock));
+    say!("clock     {}{steps}", clock_text(status.clock));
     for notice in &status.notices {
-        say!("notice    {notice}");
+        let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
+        say!("notice    since {since}: {}", notice.text);
     }
 }
 
@@ -208,7 +225,7 @@ fn tell_filtered(status: &Status) {
     }
 }
 
-pub(super) fn clock(clock: ClockStatus) -> String {
+pub(super) fn clock_text(clock: ClockStatus) -> String {
     match (clock.is_synchronised, clock.error_us) {
         (Some(true), Some(error)) => {
             format!("right within {:.1} ms, says the system", error as f64 / 1e3)

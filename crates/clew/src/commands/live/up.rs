@@ -8,6 +8,7 @@ use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
 use clew_live::config::{CarrierMode, Config};
+use clew_live::identity::{Identity, Unready};
 use clew_live::setup::{Facts, Kept, Made, Place, Plan, SetupError, account, plan};
 use nix::unistd::{User, geteuid};
 use std::os::unix::fs::MetadataExt;
@@ -39,13 +40,20 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
     if arguments.replace {
         return replace::ask(&config, &place);
     }
+    if !arguments.receive_only {
+        refuse_revoked(&config, &checked.identity)?;
+    }
     place.refuse_second()?;
     // What is in the way is noticed before the first file is written.
     let plan = match place.is_set_up() {
         true => None,
         false => Some(planned(&config)?),
     };
-    let made = place.make(checked.user.uid, checked.user.gid)?;
+    let (user, group) = (checked.user.uid, checked.user.gid);
+    let made = place.make(user, group)?;
+    if let Err(error) = place.make_state(user, group) {
+        tracing::warn!("{error}: after a restart an older group file would count");
+    }
     if !is_there(&config, &made)? && plan.is_none() {
         return Err(SetupError::Left(config.name.clone()).into());
     }
@@ -65,6 +73,31 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
 /// What was checked before anything changes.
 struct Checked {
     user: User,
+    identity: Identity,
+}
+
+/// Refuses to start for a key that was revoked: packets to peers would go nowhere, whatever the policy.
+fn refuse_revoked(config: &Config, identity: &Identity) -> Result<(), Failure> {
+    match identity.at(crate::clock::now()) {
+        Err(trouble @ Unready::Revoked { .. }) => {
+            Err(Failure::file(&config.key, &trouble).no().hint(format!(
+                "{}; to receive only, add --receive-only",
+                remedy(&trouble)
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What helps if a key signs nothing.
+fn remedy(trouble: &Unready) -> &'static str {
+    match trouble {
+        Unready::NotYet { .. } => "timedatectl",
+        Unready::Behind { .. } => "clew update --key KEY --group GROUP",
+        Unready::NoKey | Unready::Unfit { .. } | Unready::Revoked { .. } => {
+            "get a new key with clew join or clew enrol"
+        }
+    }
 }
 
 /// Reads everything that can be read, as root and as the user who will run the data plane.
@@ -73,12 +106,12 @@ fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     if let Some(path) = &config.unlock_with {
         std::fs::metadata(path).map_err(|error| Failure::io(path, &error))?;
     }
-    material::load(config)?;
+    let identity = material::load(config, &plane::memory_of(config)?)?.identity;
     own::refuse_own(config)?;
     if geteuid().is_root() {
         probe(path, config, &user)?;
     }
-    Ok(Checked { user })
+    Ok(Checked { user, identity })
 }
 
 /// Lets a process of that user read all files.
@@ -143,9 +176,9 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         plural(config.peers.len())
     );
     say!("user           {}", checked.user.name);
-    let identity = material::load(config)?.identity;
+    let identity = &checked.identity;
     let state = identity.at(crate::clock::now());
-    match state {
+    match &state {
         Ok(key) => say!(
             "signs as       {}, epoch {}",
             identity.machine(),
@@ -153,7 +186,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         ),
         Err(trouble) => say!("signs          nothing: {trouble}"),
     }
-    let clock = super::status::clock(clew_live::daemon::clock_status());
+    let clock = super::status::clock_text(clew_live::daemon::clock_status());
     say!("clock          {clock}");
     let mut offloads = Offloads::default();
     let port = Udp::bind(0).map(|udp| udp.offloads(&mut offloads));
@@ -167,7 +200,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     let place = Place::of(&config.name);
     if place.is_set_up() {
         say!("set up         already: clew status {}", config.name);
-        return Ok(Status::Yes);
+        return signs(config, state.map(drop));
     }
     tell_port(config);
     if !geteuid().is_root() {
@@ -196,5 +229,15 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
     }
-    Ok(Status::Yes)
+    signs(config, state.map(drop))
+}
+
+/// The answer of `--check`: no if the key signs nothing.
+fn signs(config: &Config, state: Result<(), Unready>) -> Result<Status, Failure> {
+    match state {
+        Ok(()) => Ok(Status::Yes),
+        Err(trouble) => Err(Failure::file(&config.key, &trouble)
+            .no()
+            .hint(remedy(&trouble))),
+    }
 }
