@@ -17,6 +17,9 @@ const HOSTS: usize = 3;
 /// A host that few tests have: see [`Lan::add_behind`].
 pub const BEHIND: usize = 3;
 
+/// Precursors of a daemon.
+const POOL: usize = 256;
+
 /// What tests say where there are no namespaces.
 const SKIPPED: &str = "SKIPPED: tests of clew up need root, ip, nft, ping and python3";
 
@@ -232,9 +235,14 @@ impl Lan {
             true => format!("endpoint = \"{v4}\"\n"),
             false => String::new(),
         };
+        // More would take the time of other tests.
+        let signing = match keys.contains("[signing]") {
+            true => String::new(),
+            false => format!("[signing]\npool = {POOL}\n"),
+        };
         let path = self.path(&format!("{}.toml", self.name(host)));
         let config = format!(
-            "key = \"{host}.key\"\nuser = \"nobody\"\n{keys}\n[[peer]]\n\
+            "key = \"{host}.key\"\nuser = \"nobody\"\n{keys}\n{signing}[[peer]]\n\
              prefixes = [\"{v4}/32\", \"{v6}/128\"]\n{endpoint}group = \"group.clew\"\n"
         );
         fs::write(&path, config).unwrap();

@@ -22,7 +22,7 @@ fn a_full_disk_is_said_and_a_half_made_set_up_undone() {
         assert_eq!(output.status.code(), Some(2), "{limit}: {said}");
         let lines: Vec<&str> = said
             .lines()
-            .filter(|line| line.contains("No space left"))
+            .filter(|line| line.contains("no space left"))
             .collect();
         assert!(
             matches!(*lines, [line] if line.contains("/run/clew/")),

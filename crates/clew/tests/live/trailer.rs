@@ -58,6 +58,11 @@ pub fn capture(lan: &Lan, file: &str) -> Child {
         "port1",
         "--immediate-mode",
         "-U",
+        // Room for a burst: each packet takes as much of the kernel's buffer as the longest one.
+        "-s",
+        "4096",
+        "-B",
+        "32768",
         "-w",
         file,
         "ip or ip6 and not icmp6",
