@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Most packets whose fragments wait. The one that came first makes room.
 pub const WAITING_MAX: usize = 1_024;
 
-/// Most bytes of fragments that wait, each with [`PART_OVERHEAD`] more.
+/// Most bytes of fragments that wait, each with `PART_OVERHEAD` more.
 pub const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Most fragments of a packet: more than a path of 576 bytes makes of the longest.
