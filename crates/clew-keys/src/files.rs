@@ -150,7 +150,12 @@ fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
         return Ok(());
     }
     let is_secret = new.mode() & 0o077 == 0;
-    let most = if is_secret { 0o660 } else { 0o777 };
+    // Of a file that everybody could read, nobody chose the group to know a secret.
+    let most = match (is_secret, old.mode() & 0o007) {
+        (true, 0) => 0o640,
+        (true, _) => 0o600,
+        (false, _) => 0o777,
+    };
     let mode = old.mode() & most | new.mode() & 0o600;
     file.set_permissions(Permissions::from_mode(mode))
 }
@@ -346,7 +351,7 @@ mod tests {
         for (mode, old, expected) in [
             (MODE_SECRET, 0o640, 0o640),
             (MODE_SECRET, 0o600, 0o600),
-            (MODE_SECRET, 0o644, 0o640),
+            (MODE_SECRET, 0o644, 0o600),
             (MODE_PUBLIC, 0o644, 0o644),
             (MODE_PUBLIC, 0o600, 0o600),
         ] {
