@@ -99,13 +99,15 @@ fn run(mut options: Options) -> io::Result<bool> {
 fn small(time: Duration) -> Streams {
     Streams {
         rtt: vec![Duration::ZERO],
-        rate: None,
-        loss: vec![0.0],
+        conditions: options::Conditions {
+            rate: None,
+            loss: vec![0.0],
+            congestion: String::new(),
+            warm_up: Duration::ZERO,
+        },
         burst: 1.0,
-        congestion: String::new(),
         parallel: 1,
         datagrams: Some(64),
         time,
-        warm_up: Duration::ZERO,
     }
 }

@@ -111,24 +111,34 @@ pub enum Command {
     Hold(Hold),
 }
 
-/// The streams of `throughput`.
-#[derive(Args)]
-pub struct Streams {
-    /// Round trips of the line
-    #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = units::time, default_value = "1ms,20ms,80ms,160ms")]
-    pub rtt: Vec<Duration>,
+/// Line and streams of `throughput` and `figure2`.
+#[derive(Args, Clone)]
+pub struct Conditions {
     /// Bits a second of the line, as in 300M [default: no limit]
     #[arg(long, value_name = "BITS", value_parser = bits)]
     pub rate: Option<u64>,
     /// Per cent of the packets lost each way, as in 0,0.1,1,5
     #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = units::percent, default_value = "0")]
     pub loss: Vec<f64>,
-    /// The mean number of packets lost in a row
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub burst: f64,
     /// Congestion control of the streams
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub congestion: String,
+    /// How long each case runs before it is measured
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
+    pub warm_up: Duration,
+}
+
+/// The streams of `throughput`.
+#[derive(Args)]
+pub struct Streams {
+    /// Round trips of the line
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = units::time, default_value = "1ms,20ms,80ms,160ms")]
+    pub rtt: Vec<Duration>,
+    #[command(flatten)]
+    pub conditions: Conditions,
+    /// The mean number of packets lost in a row
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub burst: f64,
     /// Streams at once
     #[arg(long, value_name = "N", default_value = "1")]
     pub parallel: u32,
@@ -138,9 +148,6 @@ pub struct Streams {
     /// How long each case takes
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     pub time: Duration,
-    /// How long each case runs before it is measured
-    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
-    pub warm_up: Duration,
 }
 
 /// The streams of `figure2`.
@@ -152,21 +159,11 @@ pub struct Figure2 {
     /// Round trips of the line
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', value_parser = units::time, default_value = "1ms,5ms,10ms,20ms,40ms,80ms,160ms")]
     pub rtt: Vec<Duration>,
-    /// Bits a second of the line, as in 300M [default: no limit]
-    #[arg(long, value_name = "BITS", value_parser = bits)]
-    pub rate: Option<u64>,
-    /// Per cent of the packets lost each way, as in 0,0.1,1,5
-    #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = units::percent, default_value = "0")]
-    pub loss: Vec<f64>,
-    /// Congestion control of the streams
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
-    pub congestion: String,
+    #[command(flatten)]
+    pub conditions: Conditions,
     /// How long each case takes
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "2s")]
     pub time: Duration,
-    /// How long each case runs before it is measured
-    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
-    pub warm_up: Duration,
 }
 
 /// A group signature scheme.

@@ -155,16 +155,6 @@ impl<K: KeySource> Inbound<K> {
         self.queue.standings.expect(addresses);
     }
 
-    /// Changes how much time verification may take. What was spent is forgotten.
-    pub fn set_budget(&mut self, budget: VerificationBudget, now: Moment) {
-        self.queue.set_budget(budget, now.instant);
-    }
-
-    /// Changes the policy.
-    pub const fn set_policy(&mut self, policy: InboundPolicy) {
-        self.policy = policy;
-    }
-
     /// Takes the payload of a UDP datagram. Returns the cookie that it holds, if it is one.
     pub fn receive(
         &mut self,

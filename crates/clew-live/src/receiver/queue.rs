@@ -139,12 +139,6 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Replaces the budgets: that of a source with its next standing.
-    pub fn set_budget(&mut self, budget: VerificationBudget, now: Instant) {
-        self.budget = Budget::new(budget.overall, now);
-        self.standings.set_budget(budget.unknown_source);
-    }
-
     /// Returns how many wait.
     pub const fn count(&self) -> usize {
         self.count

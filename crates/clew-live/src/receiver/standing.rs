@@ -60,11 +60,6 @@ impl Standings {
         }
     }
 
-    /// Changes the time a second for sources that are not known, from when they are seen anew.
-    pub const fn set_budget(&mut self, budget: Duration) {
-        self.budget = budget;
-    }
-
     /// Returns the class of a source.
     pub fn class(&self, source: Source, now: Instant) -> Class {
         match self.known.get(&source) {

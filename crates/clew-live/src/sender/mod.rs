@@ -121,11 +121,6 @@ impl Outbound {
         self.cost = cost;
     }
 
-    /// Forgets a peer. Packets to it that wait are dropped.
-    pub fn remove_peer(&mut self, peer: PeerIndex) {
-        self.peers.remove(&peer);
-    }
-
     /// Reads the acknowledgement of a packet that a peer sent: what it names is no longer in flight.
     /// Only [`WindowSize::Adaptive`] needs it.
     pub fn hear(&mut self, peer: PeerIndex, packet: &[u8]) {

@@ -5,6 +5,7 @@ use crate::config::Config;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::unistd::{Gid, Uid, chown};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -190,8 +191,7 @@ impl Place {
 
     /// Returns what was kept of the set-up. `None` if there is none.
     pub fn kept(&self) -> Option<Kept> {
-        let text = fs::read_to_string(self.kept_file()).ok()?;
-        serde_json::from_str(&text).ok()
+        read_json(&self.kept_file())
     }
 
     /// Keeps what a later command has to know.
@@ -199,16 +199,12 @@ impl Place {
     /// # Errors
     /// The system's.
     pub fn keep(&self, kept: &Kept) -> Result<(), SetupError> {
-        let path = self.kept_file();
-        let text = serde_json::to_string(kept).map_err(io::Error::from);
-        let written = text.and_then(|text| fs::write(&path, text));
-        self.failed(&path, written)
+        self.write_json(&self.kept_file(), kept)
     }
 
     /// Returns what the set-up looks like in force, if it is known.
     pub fn force(&self) -> Option<Force> {
-        let text = fs::read_to_string(self.force_file()).ok()?;
-        serde_json::from_str(&text).ok()
+        read_json(&self.force_file())
     }
 
     /// Keeps what the set-up looks like in force.
@@ -216,10 +212,13 @@ impl Place {
     /// # Errors
     /// The system's.
     pub fn keep_force(&self, force: &Force) -> Result<(), SetupError> {
-        let path = self.force_file();
-        let text = serde_json::to_string(force).map_err(io::Error::from);
-        let written = text.and_then(|text| fs::write(&path, text));
-        self.failed(&path, written)
+        self.write_json(&self.force_file(), force)
+    }
+
+    fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), SetupError> {
+        let text = serde_json::to_string(value).map_err(io::Error::from);
+        let written = text.and_then(|text| fs::write(path, text));
+        self.failed(path, written)
     }
 
     /// Returns what is not in force, as who supervises said last.
@@ -399,6 +398,11 @@ impl Place {
     pub fn describe(plan: &Plan) -> Vec<String> {
         plan.steps().map(|step| step.action.to_string()).collect()
     }
+}
+
+/// What a file says, if it is there and can be read.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 fn whole(kind: i32) -> libc::flock {

@@ -9,6 +9,7 @@ mod attacks;
 mod busy;
 mod common;
 mod copies;
+mod epochs;
 mod fragments;
 mod privacy;
 mod sending;

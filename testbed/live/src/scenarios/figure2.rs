@@ -122,17 +122,14 @@ pub fn run(common: &Common, figure: &Figure2, record: &mut Record) -> io::Result
     };
     let streams = Streams {
         rtt: figure.rtt.clone(),
-        rate: figure.rate,
-        loss: figure.loss.clone(),
+        conditions: figure.conditions.clone(),
         burst: 1.0,
-        congestion: figure.congestion.clone(),
         parallel: 1,
         datagrams: None,
         time: figure.time,
-        warm_up: figure.warm_up,
     };
     let samples = measure(&common, &streams)?;
-    for loss in &figure.loss {
+    for loss in &figure.conditions.loss {
         let tables = tables(&curves, figure, *loss, &samples);
         record.tables.extend(tables);
     }

@@ -41,6 +41,7 @@ pub fn run(common: &Common, streams: &Streams, record: &mut Record) -> io::Resul
 pub fn measure(common: &Common, streams: &Streams) -> io::Result<Samples> {
     in_turn(common, Shape::Pair, Beside::default(), |scene, samples| {
         let cases = streams
+            .conditions
             .loss
             .iter()
             .flat_map(|loss| streams.rtt.iter().map(move |rtt| (loss, rtt)));
@@ -59,7 +60,7 @@ pub fn row(system: &str, rtt: Duration, loss: f64) -> String {
 
 /// The table of all figures, and what a reader must know.
 pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
-    let shaped = match streams.rate {
+    let shaped = match streams.conditions.rate {
         Some(rate) => format!(
             "{} Mbit/s, queue of the product of rate and round trip",
             rate as f64 / 1e6
@@ -68,7 +69,7 @@ pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
     };
     let what = match streams.datagrams {
         Some(length) => format!("UDP datagrams of {length} bytes"),
-        None => format!("TCP with {}", streams.congestion),
+        None => format!("TCP with {}", streams.conditions.congestion),
     };
     samples.add_to(
         record,
@@ -92,7 +93,7 @@ pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
 fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::Result<Vec<f64>> {
     scene.topology.set(Condition {
         delay: rtt / 2,
-        rate: streams.rate,
+        rate: streams.conditions.rate,
         loss: Loss {
             share: loss,
             burst: streams.burst,
@@ -101,8 +102,8 @@ fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::R
     })?;
     let load = Load {
         time: streams.time,
-        warm_up: streams.warm_up,
-        congestion: streams.congestion.clone(),
+        warm_up: streams.conditions.warm_up,
+        congestion: streams.conditions.congestion.clone(),
         parallel: streams.parallel,
         rate: 0,
         datagrams: streams.datagrams,

@@ -123,14 +123,8 @@ impl System for Clew {
         Ok(Running {
             near: vec![near],
             far: vec![far],
-            client: Addresses {
-                v4: client.v4,
-                v6: Some(client.v6),
-            },
-            server: Addresses {
-                v4: server.v4,
-                v6: Some(server.v6),
-            },
+            client: (&client).into(),
+            server: (&server).into(),
             both_ways: true,
         })
     }

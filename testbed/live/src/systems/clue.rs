@@ -1,7 +1,7 @@
 //! Clue's carrier before its optimisations: [`crate::synchronous`], this program again.
 
 use super::forwarder::{DEVICE, Side};
-use super::{Addresses, Running, System, clew};
+use super::{Running, System, clew};
 use crate::bed::Bed;
 use crate::process::{Process, built};
 use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
@@ -63,14 +63,8 @@ impl System for Clue {
         Ok(Running {
             near: vec![self.side("near", near, FAR_OUTER[0])?],
             far: vec![self.side("far", far, NEAR_OUTER[0])?],
-            client: Addresses {
-                v4: client.v4.clone(),
-                v6: Some(client.v6.clone()),
-            },
-            server: Addresses {
-                v4: server.v4.clone(),
-                v6: Some(server.v6.clone()),
-            },
+            client: (&client).into(),
+            server: (&server).into(),
             both_ways: true,
         })
     }

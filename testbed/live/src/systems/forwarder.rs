@@ -1,7 +1,7 @@
 //! clew's carrier alone: the same reads and writes, nothing signed and nothing verified. It is an
 //! example of crate `clew-live`, which no configuration leads to.
 
-use super::{Addresses, Running, System};
+use super::{Running, System};
 use crate::bed::{Bed, Namespace};
 use crate::process::{Process, built, wait_until};
 use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
@@ -54,14 +54,8 @@ impl System for Forwarder {
         Ok(Running {
             near: vec![near],
             far: vec![far],
-            client: Addresses {
-                v4: client.v4,
-                v6: Some(client.v6),
-            },
-            server: Addresses {
-                v4: server.v4,
-                v6: Some(server.v6),
-            },
+            client: (&client).into(),
+            server: (&server).into(),
             both_ways: true,
         })
     }

@@ -11,7 +11,7 @@ mod wireguard_go;
 
 use crate::bed::Bed;
 use crate::process::Process;
-use crate::topology::{Shape, Topology};
+use crate::topology::{Endpoint, Shape, Topology};
 use clap::ValueEnum;
 use std::io;
 use std::path::PathBuf;
@@ -96,6 +96,15 @@ pub struct Addresses {
     pub v4: String,
     /// Its IPv6 address, if packets of IPv6 pass.
     pub v6: Option<String>,
+}
+
+impl From<&Endpoint<'_>> for Addresses {
+    fn from(host: &Endpoint<'_>) -> Self {
+        Self {
+            v4: host.v4.clone(),
+            v6: Some(host.v6.clone()),
+        }
+    }
 }
 
 impl Running {

@@ -61,14 +61,8 @@ impl System for Routes {
         Ok(Running {
             near: Vec::new(),
             far: Vec::new(),
-            client: Addresses {
-                v4: client.v4,
-                v6: Some(client.v6),
-            },
-            server: Addresses {
-                v4: server.v4,
-                v6: Some(server.v6),
-            },
+            client: (&client).into(),
+            server: (&server).into(),
             both_ways: true,
         })
     }

@@ -1,6 +1,6 @@
 //! wireguard-go, told what to do by its own protocol (a UNIX socket).
 
-use super::{Addresses, Running, System};
+use super::{Running, System};
 use crate::bed::{Bed, Namespace};
 use crate::process::{Process, find, wait_until};
 use crate::topology::{FAR_INNER, FAR_OUTER, NEAR_INNER, NEAR_OUTER, Shape, Topology};
@@ -71,14 +71,8 @@ impl System for WireguardGo {
         Ok(Running {
             near,
             far,
-            client: Addresses {
-                v4: client.v4,
-                v6: Some(client.v6),
-            },
-            server: Addresses {
-                v4: server.v4,
-                v6: Some(server.v6),
-            },
+            client: (&client).into(),
+            server: (&server).into(),
             both_ways: true,
         })
     }
