@@ -1,6 +1,7 @@
 //! What `clew status` and metrics show of a running daemon.
 
 use crate::carrier::Offloads;
+use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,8 +37,6 @@ pub struct Status {
     pub outbound: OutboundStatus,
     /// Packets that arrived.
     pub inbound: InboundStatus,
-    /// Packets that the carrier dropped, by reason.
-    pub dropped: BTreeMap<String, u64>,
     /// Packets beside the carrier. The daemon is told by whoever supervises it.
     #[serde(default)]
     pub filtered: Filtered,
@@ -112,6 +111,7 @@ pub struct Signer {
 
 /// The pool of precursors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PoolStatus {
     /// Precursors that are ready.
     pub ready: usize,
@@ -121,6 +121,8 @@ pub struct PoolStatus {
     pub taken: u64,
     /// How often none was there.
     pub starved: u64,
+    /// Precursors wiped without use: of another epoch, key or process.
+    pub discarded: u64,
 }
 
 /// A peer.
@@ -142,6 +144,7 @@ pub struct PeerStatus {
 
 /// Packets that left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OutboundStatus {
     /// Packets that left signed.
     pub packets: u64,
@@ -157,8 +160,14 @@ pub struct OutboundStatus {
     pub datagram_bytes: u64,
     /// Fragments among them.
     pub fragments: u64,
+    /// Fragments among these that were sent a second time.
+    pub fragments_again: u64,
+    /// SYN packets whose segment size was lowered.
+    pub clamped: u64,
     /// Packets that were not sent, by reason.
     pub unsent: BTreeMap<String, u64>,
+    /// Packets that did not reach the sender, and datagrams that did not reach the network, by reason.
+    pub dropped: BTreeMap<String, u64>,
     /// Packets a signature.
     pub k: Distribution,
     /// From arrival to departure, in microseconds.
@@ -167,6 +176,7 @@ pub struct OutboundStatus {
 
 /// Packets that arrived.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct InboundStatus {
     /// Packets delivered.
     pub packets: u64,
@@ -186,8 +196,30 @@ pub struct InboundStatus {
     pub verdicts: BTreeMap<String, u64>,
     /// Datagrams that were refused for other reasons.
     pub refused: BTreeMap<String, u64>,
+    /// Datagrams that nobody read, and verified packets that nobody took, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Packets that left behind later ones of their flow.
+    pub late: u64,
+    /// Signatures that were refused for the cost of a hash.
+    pub screened: u64,
+    /// Last fragments that came a second time, as senders send them.
+    pub fragments_again: u64,
+    /// SYN packets whose segment size was lowered.
+    pub clamped: u64,
+    /// Cookies of peers that were taken.
+    pub cookies: u64,
+    /// Cookies that nobody asked for.
+    pub foreign_cookies: u64,
+    /// Cookies that were given to senders.
+    pub cookies_given: u64,
+    /// Signatures that were accepted, and forgotten for want of room while they were fresh.
+    pub forgotten: u64,
     /// Packets that are held now.
     pub held: u64,
+    /// Their bytes.
+    pub held_bytes: u64,
+    /// Packets among them that wait for the signature of another one of their block.
+    pub followers: u64,
     /// Signatures that wait now.
     pub waiting_signatures: u64,
     /// Whether senders have to show cookies: open, warning or shut.
@@ -202,20 +234,23 @@ pub struct InboundStatus {
     pub waits: Distribution,
 }
 
-/// How often values of each size came: pairs of an upper bound that no value reaches, and how many
-/// are below it and not below the one before.
+/// How often values of each size came.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Distribution {
-    /// The pairs, those without values left out. The last possible bound, 2^23, is no bound.
+    /// Each bucket's largest value, and how many values it has that the one before does not take.
     pub buckets: Vec<(u64, u64)>,
+    /// Values above the last bucket's largest.
+    pub above: u64,
     /// The sum of all values.
     pub sum: u64,
 }
 
-impl From<crate::histogram::Histogram> for Distribution {
-    fn from(histogram: crate::histogram::Histogram) -> Self {
+impl From<Histogram> for Distribution {
+    fn from(histogram: Histogram) -> Self {
         Self {
-            buckets: histogram.iter().filter(|(_, count)| *count > 0).collect(),
+            buckets: histogram.iter().collect(),
+            above: histogram.above(),
             sum: histogram.sum(),
         }
     }
@@ -224,20 +259,22 @@ impl From<crate::histogram::Histogram> for Distribution {
 impl Distribution {
     /// Returns how many values there were.
     pub fn total(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
+        self.buckets.iter().map(|(_, count)| count).sum::<u64>() + self.above
     }
 
-    /// Returns an upper bound of the smallest value that is not below so many of a thousand values.
-    /// `None` if there were no values.
+    /// Returns a bucket's largest value that so many of a thousand values do not exceed:
+    /// [`u64::MAX`] if they are above all buckets. Returns `None` if there were no values.
     pub fn quantile(&self, per_mille: u64) -> Option<u64> {
-        let wanted = (self.total() * per_mille).div_ceil(1_000).max(1);
+        let total = self.total();
+        let wanted = (total * per_mille).div_ceil(1_000).max(1);
         let mut seen = 0;
         let mut buckets = self.buckets.iter();
         let found = buckets.find(|(_, count)| {
             seen += count;
             seen >= wanted
         });
-        found.map(|(bound, _)| *bound)
+        let above = (total > 0).then_some(u64::MAX);
+        found.map(|(bound, _)| *bound).or(above)
     }
 }
 
@@ -248,14 +285,24 @@ mod tests {
     #[test]
     fn quantiles_are_upper_bounds() {
         let distribution = Distribution {
-            buckets: vec![(2, 50), (8, 49), (1024, 1)],
+            buckets: vec![(2, 50), (4, 0), (8, 49)],
+            above: 1,
             sum: 0,
         };
         let of = |per_mille| distribution.quantile(per_mille);
         assert_eq!(
             [of(0), of(500), of(501), of(990), of(999)],
-            [2, 2, 8, 8, 1024].map(Some)
+            [2, 2, 8, 8, u64::MAX].map(Some)
         );
         assert_eq!(Distribution::default().quantile(500), None);
+    }
+
+    #[test]
+    fn all_buckets_are_there() {
+        let mut histogram = Histogram::default();
+        histogram.count(u64::MAX);
+        let distribution = Distribution::from(histogram);
+        assert_eq!(distribution.buckets.len(), Histogram::BUCKETS);
+        assert_eq!((distribution.above, distribution.total()), (1, 1));
     }
 }

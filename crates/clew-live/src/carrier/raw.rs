@@ -27,9 +27,6 @@ const ARRIVALS_MAX: usize = 64;
 /// How long the process of the queue may take to start.
 const START: Duration = Duration::from_secs(10);
 
-/// The largest message of the queue's process: a kind, then an IP packet.
-const MESSAGE_MAX: usize = 1 + 65_535;
-
 /// The sockets of the carrier.
 pub struct Raw {
     v4: Socket,
@@ -58,23 +55,8 @@ impl Raw {
             copies,
             dropped: Mutex::new([0; 3]),
         };
-        raw.wait_for_queue()?;
+        wait_for_queue(&raw.copies)?;
         Ok(raw)
-    }
-
-    fn wait_for_queue(&self) -> io::Result<()> {
-        let until = Instant::now() + START;
-        loop {
-            let wait = until.saturating_duration_since(Instant::now());
-            let mut ends = [PollFd::new(self.copies.as_fd(), PollFlags::POLLIN)];
-            let millis = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
-            match poll(&mut ends, PollTimeout::from(millis)) {
-                Ok(0) => return Err(ErrorKind::TimedOut.into()),
-                Ok(_) => return self.receive(&mut [0; MESSAGE_MAX], |_| ()).map(drop),
-                Err(Errno::EINTR) => {}
-                Err(other) => return Err(other.into()),
-            }
-        }
     }
 
     /// Sends the packets of a burst, each to its own destination. Returns how many went, and why the
@@ -118,7 +100,7 @@ impl Raw {
                 Some((&kind::PACKET, packet)) => take(packet),
                 Some((&kind::COUNTS, counts)) => self.note(counts),
                 Some(_) => {}
-                None => return Err(io::Error::other("the process of the kernel's queue ended")),
+                None => return Err(ended()),
             }
         }
         Ok(true)
@@ -148,6 +130,31 @@ impl Raw {
     }
 }
 
+/// Waits for the first message of the queue's process, and leaves it there: packets may be behind it.
+fn wait_for_queue(copies: &OwnedFd) -> io::Result<()> {
+    let until = Instant::now() + START;
+    loop {
+        let wait = until.saturating_duration_since(Instant::now());
+        let mut ends = [PollFd::new(copies.as_fd(), PollFlags::POLLIN)];
+        let millis = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
+        match poll(&mut ends, PollTimeout::from(millis)) {
+            Ok(0) => return Err(ErrorKind::TimedOut.into()),
+            Ok(_) => break,
+            Err(Errno::EINTR) => {}
+            Err(other) => return Err(other.into()),
+        }
+    }
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_PEEK;
+    match recv(copies.as_raw_fd(), &mut [0; 1], flags)? {
+        0 => Err(ended()),
+        _ => Ok(()),
+    }
+}
+
+fn ended() -> io::Error {
+    io::Error::other("the process of the kernel's queue ended")
+}
+
 fn socket(domain: Domain, mark: u32) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::RAW, Some(Protocol::from(OWN_HEADER)))?;
     socket.set_nonblocking(true)?;
@@ -162,5 +169,30 @@ fn refusal(error: &io::Error) -> Refusal {
         Some(nix::libc::EAGAIN | nix::libc::ENOBUFS) => Refusal::Full,
         Some(nix::libc::EMSGSIZE) => Refusal::TooLong,
         other => Refusal::Other(other.unwrap_or(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrier::copies_socket;
+    use nix::sys::socket::send;
+
+    /// Whoever waits for the queue takes nothing away from it: packets that are there are read later.
+    #[test]
+    fn packets_are_not_lost_while_the_queue_is_waited_for() {
+        let (plane, queue) = copies_socket().unwrap();
+        let messages: [&[u8]; 3] = [&[kind::COUNTS; 25], &[kind::PACKET, 7], &[kind::PACKET, 8]];
+        for message in messages {
+            send(queue.as_raw_fd(), message, MsgFlags::empty()).unwrap();
+        }
+        wait_for_queue(&plane).unwrap();
+        let mut room = [0; 100];
+        for message in messages {
+            let length = recv(plane.as_raw_fd(), &mut room, MsgFlags::MSG_DONTWAIT).unwrap();
+            assert_eq!(&room[..length], message);
+        }
+        drop(queue);
+        assert!(wait_for_queue(&plane).is_err(), "it ended");
     }
 }

@@ -145,9 +145,14 @@ impl TunReader {
         Ok(())
     }
 
+    /// Returns whether a buffer would be used again.
+    pub fn wants_buffer(&self) -> bool {
+        self.spare.len() < SPARE_MAX
+    }
+
     /// Takes a buffer to be used again.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.spare.len() < SPARE_MAX {
+        if self.wants_buffer() {
             self.spare.push(buffer);
         }
     }

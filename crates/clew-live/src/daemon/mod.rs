@@ -5,6 +5,7 @@
 //! [`run`] answers `clew status`, and reads files again that changed.
 
 mod clocks;
+mod drops;
 mod notices;
 mod options;
 mod peers;
@@ -19,8 +20,8 @@ mod supervise;
 mod wake;
 
 pub use clocks::status as clock_status;
+pub use drops::{DroppedIn, DroppedOut};
 pub use reload::{Load, Material};
-pub use shared::Dropped;
 pub use supervise::{Hooks, run};
 
 use crate::carrier::{Network, Offloads, Raw, Tun, Udp};

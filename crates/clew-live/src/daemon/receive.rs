@@ -1,6 +1,7 @@
 //! From the network to the TUN: receive, verify, deliver in order.
 
-use super::shared::{Dropped, Shared, lock, thread_time};
+use super::drops::DroppedOut;
+use super::shared::{Shared, lock, thread_time};
 use crate::carrier::{Arrived, Datagrams};
 use crate::packet::{Burst, CookieMessage, PeerIndex};
 use clew_packet::KeySource;
@@ -115,7 +116,7 @@ fn send_replies<K: KeySource>(shared: &Shared<K>) {
             .1
             .is_some()
         {
-            shared.drop_many(Dropped::SendFailed, 1);
+            shared.drop_leaving(DroppedOut::CookieUnsent, 1);
         }
     }
 }

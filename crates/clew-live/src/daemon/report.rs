@@ -5,7 +5,8 @@ use super::shared::{Shared, lock};
 use crate::carrier::Offloads;
 use crate::config::{CarrierMode, InboundMode, OutboundMode};
 use crate::packet::Moment;
-use crate::receiver::Gate;
+use crate::receiver::{Gate, InboundMetrics};
+use crate::sender::OutboundMetrics;
 use crate::status::{
     Filtered, InboundStatus, Notice, OutboundStatus, PeerStatus, PoolStatus, Signer, Status,
 };
@@ -55,11 +56,11 @@ impl<K: KeySource> Shared<K> {
                 prepared: level.prepared,
                 taken: level.taken,
                 starved: level.starved,
+                discarded: level.discarded,
             },
             peers: self.peer_status(now),
             outbound: self.outbound_status(),
             inbound: self.inbound_status(now),
-            dropped: named(lock(&self.dropped).iter()),
             filtered: Filtered::default(),
             clock: clocks::status(),
             notices,
@@ -103,38 +104,101 @@ impl<K: KeySource> Shared<K> {
         each.map(status).collect()
     }
 
+    /// Names all that the sender counts, so that nothing is counted and shown nowhere.
     fn outbound_status(&self) -> OutboundStatus {
-        let metrics = lock(&self.outbound).metrics().clone();
+        let OutboundMetrics {
+            unsent,
+            // Nothing passes unsigned here.
+            unsigned: _,
+            packets,
+            bytes,
+            signatures,
+            online,
+            datagrams,
+            datagram_bytes,
+            fragments,
+            fragments_again,
+            k,
+            waits,
+            clamped,
+            // They came: the other direction has them.
+            cookies: _,
+            foreign_cookies: _,
+        } = lock(&self.outbound).metrics().clone();
         OutboundStatus {
-            packets: metrics.packets,
-            bytes: metrics.bytes,
-            signatures: metrics.signatures,
-            online: metrics.online,
-            datagrams: metrics.datagrams,
-            datagram_bytes: metrics.datagram_bytes,
-            fragments: metrics.fragments,
-            unsent: named(metrics.unsent.iter()),
-            k: metrics.k.into(),
-            waits: metrics.waits.into(),
+            packets,
+            bytes,
+            signatures,
+            online,
+            datagrams,
+            datagram_bytes,
+            fragments,
+            fragments_again,
+            clamped,
+            unsent: named(unsent.iter()),
+            dropped: named(lock(&self.drops).leaving.iter()),
+            k: k.into(),
+            waits: waits.into(),
         }
     }
 
+    /// Names all that the receiver counts.
     fn inbound_status(&self, now: Moment) -> InboundStatus {
         let inbound = lock(&self.inbound);
         let (metrics, state) = (inbound.metrics(), inbound.state(now));
         drop(inbound);
+        let OutboundMetrics {
+            cookies,
+            foreign_cookies,
+            ..
+        } = *lock(&self.outbound).metrics();
+        let InboundMetrics {
+            verdicts,
+            refused,
+            datagrams,
+            datagram_bytes,
+            fragments_again,
+            packets,
+            bytes,
+            late,
+            signatures,
+            good_signatures,
+            screened,
+            verification_ns,
+            batches,
+            k,
+            waits,
+            clamped,
+            replies,
+            forgotten,
+            held,
+            held_bytes,
+            waiting_signatures,
+            followers,
+        } = metrics;
         InboundStatus {
-            packets: metrics.packets,
-            bytes: metrics.bytes,
-            datagrams: metrics.datagrams,
-            datagram_bytes: metrics.datagram_bytes,
-            signatures: metrics.signatures,
-            good_signatures: metrics.good_signatures,
-            verification_ns: metrics.verification_ns,
-            verdicts: named(metrics.verdicts.iter()),
-            refused: named(metrics.refused.iter()),
-            held: metrics.held as u64,
-            waiting_signatures: metrics.waiting_signatures as u64,
+            packets,
+            bytes,
+            datagrams,
+            datagram_bytes,
+            signatures,
+            good_signatures,
+            verification_ns,
+            verdicts: named(verdicts.iter()),
+            refused: named(refused.iter()),
+            dropped: named(lock(&self.drops).arriving.iter()),
+            late,
+            screened,
+            fragments_again,
+            clamped,
+            cookies,
+            foreign_cookies,
+            cookies_given: replies,
+            forgotten,
+            held: held as u64,
+            held_bytes: held_bytes as u64,
+            followers: followers as u64,
+            waiting_signatures: waiting_signatures as u64,
             gate: match state.gate {
                 Gate::Open => "open",
                 Gate::Warning => "warning",
@@ -142,9 +206,9 @@ impl<K: KeySource> Shared<K> {
             }
             .to_owned(),
             clock_steps: state.clock.steps,
-            k: metrics.k.into(),
-            batches: metrics.batches.into(),
-            waits: metrics.waits.into(),
+            k: k.into(),
+            batches: batches.into(),
+            waits: waits.into(),
         }
     }
 }

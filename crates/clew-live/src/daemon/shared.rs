@@ -1,5 +1,6 @@
 //! What the threads of a data plane share.
 
+use super::drops::{DroppedIn, Drops};
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
@@ -20,25 +21,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
-
-clew_wire::reasons! {
-    /// Why the carrier dropped a packet, beside what sender and receiver count.
-    pub enum Dropped {
-        NoPeer = "no-peer": "Its destination is no peer's.",
-        OwnCarrier = "own-carrier": "It is a datagram of this daemon that came back to it.",
-        Unreadable = "unreadable": "A super-packet could not be cut into packets.",
-        SendBusy = "send-busy": "The socket took no more for too long.",
-        TooLong = "too-long": "It was longer than the path takes; later ones are cut.",
-        NoAddress = "no-address": "Its peer has no end point any more.",
-        SendFailed = "send-failed": "The system refused to send it.",
-        QueueFull = "queue-full": "The kernel's queue had no room for a packet from a peer's prefix.",
-        QueueBuffer = "queue-buffer": "The buffer of the queue's process had no room for one.",
-        CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
-        SocketFull = "socket-full": "The kernel's buffer for datagrams had no room, because more came than were read.",
-        InterfaceFull = "interface-full": "The interface had no room for packets of this host, because more came than were read.",
-        TunRefused = "tun-refused": "The interface refused packets that had been verified.",
-    }
-}
 
 /// Verifiers at most: more of them would not find work.
 const VERIFIERS_MAX: usize = 16;
@@ -103,7 +85,7 @@ pub(super) struct Shared<K> {
     pub work: Condvar,
     pub delivery: Mutex<Deliverer>,
     pub peers: Mutex<PeerTable>,
-    pub dropped: Mutex<Counters>,
+    pub drops: Mutex<Drops>,
     pub wake_sender: Wake,
     pub wake_receiver: Wake,
     /// When the receiver's wait ends, in nanoseconds.
@@ -160,7 +142,7 @@ impl<K: KeySource> Shared<K> {
                 ready: Vec::new(),
             }),
             peers: Mutex::new(peers),
-            dropped: Mutex::new(Counters::new()),
+            drops: Mutex::default(),
             wake_sender: Wake::new()?,
             wake_receiver: Wake::new()?,
             receiver_due: AtomicU64::new(0),
@@ -229,30 +211,6 @@ impl<K: KeySource> Shared<K> {
         self.wake_sender.wake();
         self.wake_receiver.wake();
         self.work.notify_all();
-    }
-
-    pub fn drop_many(&self, reason: Dropped, times: usize) {
-        let mut dropped = lock(&self.dropped);
-        (0..times).for_each(|_| dropped.count(reason));
-    }
-
-    /// Counts what was dropped before it came here, of which `seen` is counted already.
-    pub fn count_arrivals(&self, seen: &mut [u64; 5]) {
-        let reasons = [
-            Dropped::QueueFull,
-            Dropped::QueueBuffer,
-            Dropped::CopyFull,
-            Dropped::SocketFull,
-            Dropped::InterfaceFull,
-        ];
-        let [queue, buffer, copies] = self.network.dropped().unwrap_or_default();
-        let (sockets, interface) = (self.network.unread(), self.tun.unread());
-        let now = [queue, buffer, copies, sockets, interface];
-        for ((reason, now), seen) in reasons.into_iter().zip(now).zip(seen) {
-            let new = usize::try_from(now.saturating_sub(*seen)).unwrap_or(usize::MAX);
-            self.drop_many(reason, new);
-            *seen = now;
-        }
     }
 
     /// Takes another configuration and other files. Packets that wait are not lost.
@@ -332,7 +290,7 @@ impl<K: KeySource> Shared<K> {
         }
         let refused = writer.write(ready.iter().map(|delivery| delivery.bytes.as_slice()));
         if refused > 0 {
-            self.drop_many(Dropped::TunRefused, refused);
+            self.drop_arriving(DroppedIn::TunRefused, refused);
         }
         self.note(ready);
         let mut inbound = lock(&self.inbound);

@@ -85,7 +85,6 @@ where
             filtered: Filtered::default(),
             clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
-            dropped_arrivals: [0; 5],
         };
         supervisor.see_signer();
         on_ready();
@@ -178,7 +177,6 @@ struct Supervisor<'a, K, R> {
     filtered: Filtered,
     clocks: Clocks,
     turns: [u64; 2],
-    dropped_arrivals: [u64; 5],
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -214,7 +212,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
                 Answer::Done
             }
             Request::Status => {
-                self.shared.count_arrivals(&mut self.dropped_arrivals);
+                self.shared.count_arrivals();
                 Answer::Status(Box::new(self.status()))
             }
             Request::Reload => match self.reload_all() {
@@ -244,7 +242,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             warn!("{sentence}");
         }
         self.notices.forget(now);
-        self.shared.count_arrivals(&mut self.dropped_arrivals);
+        self.shared.count_arrivals();
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         let turns = [0, 1].map(|at| self.shared.turns[at].load(Ordering::Relaxed));

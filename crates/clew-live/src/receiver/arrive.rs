@@ -42,7 +42,6 @@ impl<K: KeySource> Inbound<K> {
             }
         };
         if let Rest::Cookie { echo, cookie } = parsed.rest {
-            self.metrics.cookies += 1;
             let (echo, cookie) = (*echo, *cookie);
             return Some(CookieMessage { echo, cookie });
         }

@@ -50,8 +50,6 @@ pub struct InboundMetrics {
     pub waits: Histogram,
     /// SYN packets whose MSS was lowered.
     pub clamped: u64,
-    /// Cookies that came from peers.
-    pub cookies: u64,
     /// Cookies that were given.
     pub replies: u64,
     /// Signatures that were accepted and forgotten for want of room.

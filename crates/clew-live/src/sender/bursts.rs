@@ -5,9 +5,11 @@
 //! as often as others. So it is sent twice, apart from its copy and before the long one: whichever
 //! copy is lost, the packet is whole when its long fragment comes, in the order of its block.
 
+use super::flows::Queued;
 use super::options::Path;
 use super::{OutboundMetrics, Unsent, cookies::Cookies};
 use crate::buffers::Buffers;
+use crate::ecn;
 use crate::packet::{Burst, PeerIndex};
 use clew_packet::{Carrier, datagram, fragment};
 use clew_wire::Instant;
@@ -39,11 +41,21 @@ pub(super) struct Packer<'a> {
 }
 
 impl Packer<'_> {
+    /// Packs the datagram of a packet that was signed, and counts the packet.
+    pub fn take(&mut self, packet: Queued, datagram: &[u8]) {
+        let Queued { bytes, at } = packet;
+        match self.push(datagram, ecn::of(&bytes)) {
+            Ok(()) => self.metrics.left(bytes.len(), self.now - at),
+            Err(reason) => self.metrics.unsent.count(reason),
+        }
+        self.buffers.recycle_packet(bytes);
+    }
+
     /// Packs the datagram of a packet, whole or in fragments.
     ///
     /// # Errors
-    /// `too-big` if it needs too many.
-    pub fn push(&mut self, payload: &[u8], ecn: u8) -> Result<(), Unsent> {
+    /// `no-room` if it needs too many.
+    fn push(&mut self, payload: &[u8], ecn: u8) -> Result<(), Unsent> {
         if self.path.carrier == Carrier::Trailer {
             return self.push_packet(payload, ecn);
         }
@@ -59,7 +71,7 @@ impl Packer<'_> {
         }
         let mut fragments = self.buffers.take();
         let each = fragment::split(payload, longest, cookie.as_ref(), &mut fragments);
-        let each = each.map_err(|_| Unsent::TooBig)?;
+        let each = each.map_err(|_| Unsent::NoRoom)?;
         self.remember(&fragments[..each]);
         for one in fragments.chunks(each) {
             let is_second = fragments.len() <= 2 * each && one.len() < each;
@@ -114,7 +126,7 @@ impl Packer<'_> {
     /// Packs an IP packet with its trailer, which nobody cuts and no cookie is shown with.
     fn push_packet(&mut self, packet: &[u8], ecn: u8) -> Result<(), Unsent> {
         if packet.len() > usize::from(self.path.mtu) {
-            return Err(Unsent::TooBig);
+            return Err(Unsent::NoRoom);
         }
         self.segment(packet.len(), ecn).extend_from_slice(packet);
         self.close_if_short(packet.len());

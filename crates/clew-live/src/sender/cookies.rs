@@ -1,5 +1,6 @@
 //! The sender's side of cookies: `spec/carriers.md` 5.
 
+use super::Outbound;
 use crate::packet::CookieMessage;
 use clew_packet::datagram::{Cookie, Echo};
 use clew_tree::LruMap;
@@ -7,7 +8,7 @@ use clew_wire::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most echoes that are remembered for a peer.
+/// Most echoes that are remembered for a peer, each for [`COOKIE_ANSWER_MAX`].
 pub const ECHOES_MAX: usize = 4_096;
 /// How long after a datagram its answer is taken.
 pub const COOKIE_ANSWER_MAX: Duration = Duration::from_secs(5);
@@ -29,6 +30,15 @@ pub(super) struct Cookies {
     shown: usize,
 }
 
+impl Outbound {
+    /// Forgets datagrams that no cookie answers any more. Call it about once a second.
+    pub fn forget_echoes(&mut self, now: Instant) {
+        self.peers
+            .values_mut()
+            .for_each(|peer| peer.cookies.forget_echoes(now));
+    }
+}
+
 impl Cookies {
     /// Takes note of a datagram that is sent.
     pub fn sent(&mut self, echo: Echo, now: Instant) {
@@ -37,6 +47,16 @@ impl Cookies {
         }
         *self.echoes.entry(echo, || now) = now;
         if self.echoes.count() > ECHOES_MAX {
+            self.echoes.pop_oldest();
+        }
+    }
+
+    /// Forgets what no cookie answers any more. What is remembered is in the order of its times.
+    fn forget_echoes(&mut self, now: Instant) {
+        let is_old = |at: &Instant| now - *at > COOKIE_ANSWER_MAX;
+        while let Some(oldest) = self.echoes.oldest()
+            && self.echoes.get(&oldest).is_some_and(is_old)
+        {
             self.echoes.pop_oldest();
         }
     }
@@ -108,6 +128,22 @@ mod tests {
         assert!(cookies.accept(&CookieMessage { echo, cookie }, at(3)));
         assert_eq!(cookies.cookies.len(), COOKIES_MAX, "the oldest made room");
         assert_eq!(good(&mut cookies), 25);
+    }
+
+    #[test]
+    fn echoes_are_forgotten_when_no_cookie_answers_them() {
+        let mut cookies = Cookies::default();
+        cookies.sent([1; 16], at(0));
+        cookies.sent([2; 16], at(1));
+        // It was sent again.
+        cookies.sent([1; 16], at(3_000));
+        cookies.forget_echoes(at(5_001));
+        assert_eq!(cookies.echoes.count(), 2, "none is too old");
+        cookies.forget_echoes(at(5_002));
+        assert_eq!(cookies.echoes.count(), 1);
+        assert!(cookies.accept(&message(1), at(5_002)));
+        cookies.forget_echoes(at(8_001));
+        assert_eq!(cookies.echoes.count(), 0);
     }
 
     #[test]

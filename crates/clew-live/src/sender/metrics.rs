@@ -8,13 +8,13 @@ clew_wire::reasons! {
     pub enum Unsent {
         NoPath = "no-path": "Its peer is not known, or has no address.",
         NotSignable = "not-signable": "No rule signs such a packet: an unknown header, or a wrong length.",
-        BadFragment = "bad-fragment": "An IP fragment that overlaps others, or cannot be part of a packet.",
-        MissingFragment = "missing-fragment": "An IP fragment whose others did not come in time, or had no room.",
+        BadIpFragment = "bad-ip-fragment": "An IP fragment that overlaps others, or cannot be part of a packet.",
+        MissingIpFragment = "missing-ip-fragment": "An IP fragment whose others did not come in time, or had no room.",
         NoKey = "no-key": "The machine has no key for the epoch in force, or was revoked.",
         PoolEmpty = "pool-empty": "No precursor was ready, and the policy computes none at once.",
         QueueFull = "queue-full": "Too many bytes waited.",
         TooLate = "too-late": "It waited too long.",
-        TooBig = "too-big": "It has no room for its signature, or needs too many fragments.",
+        NoRoom = "no-room": "It has no room for its signature, or needs too many fragments.",
     }
 }
 
@@ -33,8 +33,6 @@ pub struct OutboundMetrics {
     pub signatures: u64,
     /// Signatures whose precursor was computed at once.
     pub online: u64,
-    /// How often no precursor was ready.
-    pub starved: u64,
     /// Datagrams sent, each fragment counted.
     pub datagrams: u64,
     /// Their bytes.

@@ -150,8 +150,8 @@ impl Outbound {
             Taken::Whole(packet) => packet,
             Taken::Waits => return Ok(()),
             Taken::Bad(count) => {
-                (0..count).for_each(|_| self.metrics.unsent.count(Unsent::BadFragment));
-                return Err(Unsent::BadFragment);
+                (0..count).for_each(|_| self.metrics.unsent.count(Unsent::BadIpFragment));
+                return Err(Unsent::BadIpFragment);
             }
         };
         let Some(mss) = self.mss(packet.peer) else {
@@ -194,7 +194,7 @@ impl Outbound {
         self.flows.is_scarce = precursors.is_low();
         let fragments_due = self.fragments.expire(now.instant);
         for _ in 0..self.fragments.missing() {
-            self.metrics.unsent.count(Unsent::MissingFragment);
+            self.metrics.unsent.count(Unsent::MissingIpFragment);
         }
         // Whoever waited as long as packets may would be dropped.
         let wait = self.load.block_wait(self.flows.active(now.instant));
@@ -225,6 +225,11 @@ impl Outbound {
     /// Takes a buffer back that is no longer needed: of a burst, or of a packet.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.buffers.recycle(buffer);
+    }
+
+    /// Returns the buffer of a packet that was signed or dropped, for the next one.
+    pub fn spare(&mut self) -> Option<Vec<u8>> {
+        self.buffers.take_packet()
     }
 
     /// Takes a cookie that came from an address. Returns whether it is one that was asked for.
@@ -277,7 +282,7 @@ impl Outbound {
         let late = packets.iter().take_while(|packet| is_late(packet)).count();
         for packet in packets.drain(..late) {
             self.metrics.unsent.count(Unsent::TooLate);
-            self.buffers.recycle(packet.bytes);
+            self.buffers.recycle_packet(packet.bytes);
         }
         packets
     }
@@ -304,7 +309,7 @@ impl Outbound {
 
     fn refuse(&mut self, packet: Clear, reason: Unsent) -> Result<(), Unsent> {
         self.metrics.unsent.count(reason);
-        self.buffers.recycle(packet.bytes);
+        self.buffers.recycle_packet(packet.bytes);
         Err(reason)
     }
 }

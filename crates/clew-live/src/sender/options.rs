@@ -43,9 +43,6 @@ pub enum WhenEmpty {
     SignOnline,
     /// The block counts as unsigned.
     Drop,
-    /// One of so many blocks is signed, with a precursor that is computed at once; the others count
-    /// as unsigned. Under [`Unsigned::Require`] they are dropped: nothing unsigned leaves.
-    Sample(u32),
 }
 
 /// How packets are signed and queued.

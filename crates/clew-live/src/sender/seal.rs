@@ -4,15 +4,19 @@ use super::bursts::Packer;
 use super::flows::{FlowId, Queued};
 use super::options::{Cover, Path, WhenEmpty, WindowSize};
 use super::{Outbound, Unsent};
-use crate::ecn;
 use crate::identity::EpochKey;
-use crate::packet::{Burst, Moment};
+use crate::packet::{Burst, Clear, Moment};
 use crate::pool::PrecursorSource;
 use clew_group::Precursor;
-use clew_packet::{Candidate, Carrier, Frame, LinkType, Mode, Sender, SignOutcome};
+use clew_packet::{
+    Candidate, Carrier, Frame, LinkType, Mode, Reason, Sender, SignOutcome, UnsignableBlock,
+};
 use clew_tree::ID_BYTES;
 use rand_core::CryptoRng;
 use std::net::IpAddr;
+
+/// What became of a packet: signed, or why not.
+type Fate = Result<(), Unsent>;
 
 impl Outbound {
     /// Signs packets of a flow and appends their datagrams.
@@ -31,40 +35,36 @@ impl Outbound {
         let carrier = carrier(key.sender(), &path, &id, &packets);
         let sender = key.sender().with_carrier(carrier);
         let (packets, refused) = admissible(&sender, self.options.cover, packets);
-        self.pass_or_refuse_all(id.peer, refused, Unsent::NotSignable);
+        self.pass_or_refuse_each(id, refused);
         if packets.is_empty() {
             return;
         }
         let mut datagrams: Vec<Vec<u8>> = Vec::with_capacity(packets.len());
         datagrams.resize_with(packets.len(), || self.buffers.take());
-        let signed = match self.options.cover {
+        let frames = (&packets[..], &mut datagrams[..]);
+        let fates = match self.options.cover {
             Cover::Tree(_) => {
-                let precursor = self.precursor(key, precursors, rng);
-                precursor.map_or(0, |precursor| {
-                    sign_block(&sender, &packets, now, precursor, rng, &mut datagrams)
-                })
+                let fate = self.sign_block(key, &sender, now, frames, (precursors, rng));
+                vec![fate; packets.len()]
             }
             Cover::Each | Cover::Window(_) => {
-                let frames = (&packets[..], &mut datagrams[..]);
                 self.sign_each(key, &sender, id, now, frames, (precursors, rng))
             }
         };
-        self.leave(id, packets, signed, datagrams, (now, out));
+        self.leave(id, packets.into_iter().zip(fates), datagrams, (now, out));
     }
 
-    /// Packs what was signed; the rest counts as unsigned.
+    /// Packs what was signed; the rest has its reason.
     fn leave(
         &mut self,
         id: FlowId,
-        mut packets: Vec<Queued>,
-        signed: usize,
+        packets: impl Iterator<Item = (Queued, Fate)>,
         datagrams: Vec<Vec<u8>>,
         (now, out): (Moment, &mut Vec<Burst>),
     ) {
-        let unsigned = packets.split_off(signed);
-        self.count_k(signed);
         let Some(peer) = self.peers.get_mut(&id.peer) else {
-            return;
+            let refused = packets.map(|(packet, _)| (packet, Unsent::NoPath));
+            return self.pass_or_refuse_each(id, refused.collect());
         };
         let mut packer = Packer {
             peer: id.peer,
@@ -78,30 +78,46 @@ impl Outbound {
             open: None,
             short: Vec::new(),
         };
-        let mut pairs = packets.into_iter();
-        for datagram in datagrams {
-            if let Some(Queued { bytes, at }) = pairs.next() {
-                match packer.push(&datagram, ecn::of(&bytes)) {
-                    Ok(()) => packer.metrics.left(bytes.len(), now.instant - at),
-                    Err(reason) => packer.metrics.unsent.count(reason),
-                }
-                packer.buffers.recycle(bytes);
+        let mut refused = Vec::new();
+        for ((packet, fate), datagram) in packets.zip(datagrams) {
+            match fate {
+                Ok(()) => packer.take(packet, &datagram),
+                Err(reason) => refused.push((packet, reason)),
             }
             packer.buffers.recycle(datagram);
         }
         packer.finish();
-        self.pass_or_refuse_all(id.peer, unsigned, Unsent::PoolEmpty);
+        self.pass_or_refuse_each(id, refused);
     }
 
-    fn count_k(&mut self, signed: usize) {
-        match self.options.cover {
-            Cover::Tree(_) if signed > 0 => self.metrics.k.count(signed as u64),
-            Cover::Tree(_) => {}
-            Cover::Each | Cover::Window(_) => (0..signed).for_each(|_| self.metrics.k.count(1)),
+    fn pass_or_refuse_each(&mut self, id: FlowId, packets: Vec<(Queued, Unsent)>) {
+        for (Queued { bytes, .. }, reason) in packets {
+            let peer = id.peer;
+            // Counted either way.
+            let _ = self.pass_or_refuse(Clear { peer, bytes }, reason);
         }
     }
 
-    /// Signs each packet for itself, or in its flow's window. Returns how many it signed: with the
+    /// Signs packets as one block.
+    ///
+    /// # Errors
+    /// Why none of them is signed.
+    fn sign_block<P: PrecursorSource, R: CryptoRng>(
+        &mut self,
+        key: &EpochKey,
+        sender: &Sender,
+        now: Moment,
+        (packets, datagrams): (&[Queued], &mut [Vec<u8>]),
+        (precursors, rng): (&mut P, &mut R),
+    ) -> Fate {
+        let precursor = self.precursor(key, precursors, rng)?;
+        sign_block(sender, packets, now, precursor, rng, datagrams)?;
+        self.metrics.signatures += 1;
+        self.metrics.k.count(packets.len() as u64);
+        Ok(())
+    }
+
+    /// Signs each packet for itself, or in its flow's window. Returns what became of each: with the
     /// first one that finds no precursor it stops.
     fn sign_each<P: PrecursorSource, R: CryptoRng>(
         &mut self,
@@ -111,24 +127,35 @@ impl Outbound {
         now: Moment,
         (packets, datagrams): (&[Queued], &mut [Vec<u8>]),
         (precursors, rng): (&mut P, &mut R),
-    ) -> usize {
+    ) -> Vec<Fate> {
         let k = self.window_size(id);
-        for (place, (packet, datagram)) in packets.iter().zip(datagrams).enumerate() {
-            let Some(precursor) = self.precursor(key, precursors, rng) else {
-                return place;
+        let time = Some(now.wall);
+        let mut fates = Vec::with_capacity(packets.len());
+        for (packet, datagram) in packets.iter().zip(datagrams) {
+            let Ok(precursor) = self.precursor(key, precursors, rng) else {
+                break;
             };
-            let frame = Frame::whole(LinkType::RAW, &packet.bytes);
-            let time = Some(now.wall);
-            let Some(k) = k else {
-                sender.sign(&frame, time, || precursor, datagram);
-                continue;
+            let fate = match k {
+                None => match sender.sign(&frame(packet), time, || precursor, datagram) {
+                    SignOutcome::Signed => Ok(()),
+                    other => Err(why(other)),
+                },
+                Some(k) => {
+                    let admitted = candidate(sender, packet, Mode::Window, k, datagram);
+                    admitted.map_err(why).map(|admitted| {
+                        let window = self.flows.window(id, key.name(), k);
+                        sender.sign_in_window(&admitted, time, window, || precursor, datagram);
+                    })
+                }
             };
-            if let Ok(candidate) = sender.admit(&frame, Mode::Window, k, datagram) {
-                let window = self.flows.window(id, key.name(), k);
-                sender.sign_in_window(&candidate, time, window, || precursor, datagram);
+            if fate.is_ok() {
+                self.metrics.signatures += 1;
+                self.metrics.k.count(1);
             }
+            fates.push(fate);
         }
-        packets.len()
+        fates.resize(packets.len(), Err(Unsent::PoolEmpty));
+        fates
     }
 
     /// Returns how many packets a window has; none in mode `each`.
@@ -143,30 +170,23 @@ impl Outbound {
     }
 
     /// Returns a precursor, from the pool or as the policy says.
+    ///
+    /// # Errors
+    /// The pool is empty, and the policy computes none at once.
     fn precursor(
         &mut self,
         key: &EpochKey,
         precursors: &mut impl PrecursorSource,
         rng: &mut impl CryptoRng,
-    ) -> Option<Precursor> {
-        let found = precursors.take(key);
-        if found.is_none() {
-            self.metrics.starved += 1;
-            let signs = match self.options.when_empty {
-                WhenEmpty::SignOnline => true,
-                WhenEmpty::Drop => false,
-                WhenEmpty::Sample(one_of) => self
-                    .metrics
-                    .starved
-                    .is_multiple_of(u64::from(one_of.max(1))),
-            };
-            if !signs {
-                return None;
+    ) -> Result<Precursor, Unsent> {
+        match (precursors.take(key), self.options.when_empty) {
+            (Some(precursor), _) => Ok(precursor),
+            (None, WhenEmpty::Drop) => Err(Unsent::PoolEmpty),
+            (None, WhenEmpty::SignOnline) => {
+                self.metrics.online += 1;
+                Ok(key.precursor(rng))
             }
-            self.metrics.online += 1;
         }
-        self.metrics.signatures += 1;
-        Some(found.unwrap_or_else(|| key.precursor(rng)))
     }
 }
 
@@ -193,8 +213,12 @@ fn carrier(sender: &Sender, path: &Path, id: &FlowId, packets: &[Queued]) -> Car
     }
 }
 
-/// Splits off the packets that cannot be signed together with the others.
-fn admissible(sender: &Sender, cover: Cover, packets: Vec<Queued>) -> (Vec<Queued>, Vec<Queued>) {
+/// Splits off the packets that cannot be signed together with the others, and says why.
+fn admissible(
+    sender: &Sender,
+    cover: Cover,
+    packets: Vec<Queued>,
+) -> (Vec<Queued>, Vec<(Queued, Unsent)>) {
     let mode = match cover {
         Cover::Each => Mode::Each,
         Cover::Window(_) => Mode::Window,
@@ -207,9 +231,9 @@ fn admissible(sender: &Sender, cover: Cover, packets: Vec<Queued>) -> (Vec<Queue
         let before = left.len();
         let mut kept = Vec::with_capacity(before);
         for packet in left {
-            match candidate(sender, &packet, mode, most, &mut scratch) {
+            match candidate(sender, &packet, mode, most, &mut scratch).map_err(why) {
                 Ok(_) => kept.push(packet),
-                Err(_) => refused.push(packet),
+                Err(reason) => refused.push((packet, reason)),
             }
         }
         // A smaller block has other lengths: who had room may have none now.
@@ -220,6 +244,18 @@ fn admissible(sender: &Sender, cover: Cover, packets: Vec<Queued>) -> (Vec<Queue
     }
 }
 
+/// Why a packet does not leave that is not signed.
+fn why(outcome: SignOutcome) -> Unsent {
+    match outcome {
+        SignOutcome::Unsignable(Reason::TooBig) | SignOutcome::Offload => Unsent::NoRoom,
+        _ => Unsent::NotSignable,
+    }
+}
+
+fn frame(packet: &Queued) -> Frame<'_> {
+    Frame::whole(LinkType::RAW, &packet.bytes)
+}
+
 fn candidate<'a>(
     sender: &Sender,
     packet: &'a Queued,
@@ -227,11 +263,13 @@ fn candidate<'a>(
     most: u16,
     scratch: &mut Vec<u8>,
 ) -> Result<Candidate<'a>, SignOutcome> {
-    let frame = Frame::whole(LinkType::RAW, &packet.bytes);
-    sender.admit(&frame, mode, most, scratch)
+    sender.admit(&frame(packet), mode, most, scratch)
 }
 
-/// Signs a block, and returns how many packets it has: none if they are not a block after all.
+/// Signs a block.
+///
+/// # Errors
+/// Why the packets are not a block after all.
 fn sign_block(
     sender: &Sender,
     packets: &[Queued],
@@ -239,16 +277,41 @@ fn sign_block(
     precursor: Precursor,
     rng: &mut impl CryptoRng,
     datagrams: &mut [Vec<u8>],
-) -> usize {
+) -> Fate {
     let most = u16::try_from(packets.len()).unwrap_or(u16::MAX);
     let mut scratch = Vec::new();
     let candidates = packets
         .iter()
-        .map(|packet| candidate(sender, packet, Mode::Tree, most, &mut scratch));
-    let candidates: Vec<Candidate<'_>> = candidates.flatten().collect();
+        .map(|packet| candidate(sender, packet, Mode::Tree, most, &mut scratch).map_err(why));
+    let candidates = candidates.collect::<Result<Vec<Candidate<'_>>, Unsent>>()?;
     // Drawn after the packets were fixed, so that nobody can prepare packets for it.
     let mut id = [0; ID_BYTES];
     rng.fill_bytes(&mut id);
     let signed = sender.sign_block(&candidates, Some(now.wall), id, || precursor, datagrams);
-    signed.map_or(0, |()| packets.len())
+    signed.map_err(why_not_a_block)
+}
+
+const fn why_not_a_block(refused: UnsignableBlock) -> Unsent {
+    match refused {
+        UnsignableBlock::NoRoom => Unsent::NoRoom,
+        UnsignableBlock::Empty | UnsignableBlock::TooMany | UnsignableBlock::Buffers => {
+            Unsent::NotSignable
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pool has nothing to do with it.
+    #[test]
+    fn what_is_not_signed_has_the_reason_of_the_rule() {
+        use UnsignableBlock::{Buffers, Empty, NoRoom, TooMany};
+        let reasons = [NoRoom, Empty, TooMany, Buffers].map(why_not_a_block);
+        let other = Unsent::NotSignable;
+        assert_eq!(reasons, [Unsent::NoRoom, other, other, other]);
+        assert_eq!(why(Reason::TooBig.into()), Unsent::NoRoom);
+        assert_eq!(why(Reason::Jumbo.into()), Unsent::NotSignable);
+    }
 }

@@ -195,9 +195,9 @@ fn fragments_that_fit_nothing_harm_nobody() {
     assert_eq!(delivered, (0..sent).collect::<Vec<u32>>());
     let unsent = &sim.sender.metrics().unsent;
     // The same piece again is a copy, and the third of an overlapping packet comes too late.
-    let all = unsent.of(Unsent::BadFragment) + unsent.of(Unsent::MissingFragment);
+    let all = unsent.of(Unsent::BadIpFragment) + unsent.of(Unsent::MissingIpFragment);
     assert_eq!(all, never + overlapping, "each is counted");
-    assert!(unsent.of(Unsent::BadFragment) >= overlapping);
+    assert!(unsent.of(Unsent::BadIpFragment) >= overlapping);
 }
 
 /// A fragment of nothing: of protocol 17, with zeros.
@@ -224,14 +224,14 @@ fn memory_and_time_of_fragments_are_bounded() {
     let (mut out, mut rng) = (Vec::new(), ChaCha20Rng::seed_from_u64(4));
     let next = sender.flush(now(count), &mut Online, &mut rng, &mut out);
     assert_eq!(
-        sender.metrics().unsent.of(Unsent::MissingFragment),
+        sender.metrics().unsent.of(Unsent::MissingIpFragment),
         count - room
     );
     assert!(next.is_some_and(|next| next <= now(count).instant + WAIT_MAX));
     let later = moment(S + count * US + WAIT_MAX.as_nanos() as u64, 0);
     let next = sender.flush(later, &mut Online, &mut rng, &mut out);
     assert_eq!((next, out.len()), (None, 0));
-    assert_eq!(sender.metrics().unsent.of(Unsent::MissingFragment), count);
+    assert_eq!(sender.metrics().unsent.of(Unsent::MissingIpFragment), count);
 }
 
 /// Packets with trailers are not cut: one that has no room is said to have none.
@@ -249,5 +249,5 @@ fn with_trailers_a_packet_that_came_in_fragments_has_to_fit() {
     let bursts = flush(&mut sender);
     assert_eq!(bursts.len(), 1);
     assert_eq!(bursts[0].bytes[16..20], TO);
-    assert_eq!(sender.metrics().unsent.of(Unsent::TooBig), 1);
+    assert_eq!(sender.metrics().unsent.of(Unsent::NoRoom), 1);
 }

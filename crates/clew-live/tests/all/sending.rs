@@ -301,11 +301,7 @@ fn flows_are_forgotten_but_never_packets() {
 
 #[test]
 fn an_empty_pool_does_what_the_policy_says() {
-    for (when_empty, signed) in [
-        (WhenEmpty::SignOnline, 8),
-        (WhenEmpty::Sample(4), 2),
-        (WhenEmpty::Drop, 0),
-    ] {
+    for (when_empty, signed) in [(WhenEmpty::SignOnline, 8), (WhenEmpty::Drop, 0)] {
         let mut sim = Sim::with(
             3,
             OutboundOptions {
@@ -319,8 +315,51 @@ fn an_empty_pool_does_what_the_policy_says() {
         assert_eq!(sim.delivered.len(), signed, "{when_empty:?}");
         let metrics = sim.sender.metrics();
         assert_eq!(metrics.unsent.of(Unsent::PoolEmpty), 8 - signed as u64);
-        assert_eq!((metrics.starved, metrics.online), (8, signed as u64));
+        assert_eq!(metrics.online, signed as u64);
+        assert_eq!(metrics.signatures, signed as u64);
     }
+}
+
+/// A packet that has no room for its signature is told from one that no rule signs, and neither from an
+/// empty pool. What is not signed is no signature.
+#[test]
+fn packets_that_cannot_be_signed_have_their_own_reason() {
+    for cover in [
+        Cover::Each,
+        Cover::Window(WindowSize::Fixed(4)),
+        Cover::Tree(64),
+    ] {
+        let mut sender = sender(OutboundOptions {
+            cover,
+            ..OutboundOptions::default()
+        });
+        push(&mut sender, S, udp(1, 0, 65_535)).unwrap();
+        assert!(flush(&mut sender, S).0.is_empty());
+        let metrics = sender.metrics();
+        let unsent: Vec<_> = metrics.unsent.iter().collect();
+        assert_eq!(unsent, [(Unsent::NoRoom, 1)], "{cover:?}");
+        assert_eq!((metrics.signatures, metrics.k.total()), (0, 0));
+    }
+}
+
+/// The packets' buffers come back to whoever reads the next ones.
+#[test]
+fn buffers_of_packets_come_back() {
+    let mut sender = sender(OutboundOptions::default());
+    for number in 0..10 {
+        push(&mut sender, S, udp(1, number, 300)).unwrap();
+    }
+    assert_eq!(sender.spare(), None, "they are in use");
+    let (out, _) = flush(&mut sender, S);
+    for burst in out {
+        // These are of other lengths.
+        sender.recycle(burst.bytes);
+    }
+    let spare = std::iter::from_fn(|| sender.spare());
+    let spare: Vec<Vec<u8>> = spare.collect();
+    assert_eq!(spare.len(), 10);
+    let is_of_a_packet = |buffer: &Vec<u8>| buffer.is_empty() && buffer.capacity() < 1_000;
+    assert!(spare.iter().all(is_of_a_packet));
 }
 
 /// All modes, by a receiver's eyes.

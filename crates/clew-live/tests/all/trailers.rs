@@ -141,7 +141,7 @@ fn what_is_longer_than_the_path_is_refused_and_not_cut() {
         .metrics()
         .unsent
         .iter()
-        .find(|(reason, _)| *reason == Unsent::TooBig);
+        .find(|(reason, _)| *reason == Unsent::NoRoom);
     assert_eq!(refused.map(|(_, count)| count), Some(1));
     assert_eq!(sender.mss(PEER), Some(1_000 - 373 - 40));
 }

@@ -37,7 +37,7 @@ impl LiveMetrics {
 /// A number: its name behind the prefix, what it is, where it stands.
 type Number = (&'static str, &'static str, fn(&Status) -> u64);
 
-const COUNTERS: [Number; 15] = [
+const COUNTERS: [Number; 29] = [
     ("sent_packets", "Packets that left signed", |s| {
         s.outbound.packets
     }),
@@ -45,9 +45,24 @@ const COUNTERS: [Number; 15] = [
         s.outbound.bytes
     }),
     ("sent_datagrams", "Datagrams sent", |s| s.outbound.datagrams),
-    ("sent_fragments", "Fragments among them", |s| {
-        s.outbound.fragments
+    ("sent_datagram_bytes", "Bytes of datagrams sent", |s| {
+        s.outbound.datagram_bytes
     }),
+    (
+        "sent_fragments",
+        "Fragments among the datagrams sent",
+        |s| s.outbound.fragments,
+    ),
+    (
+        "sent_fragments_again",
+        "Fragments sent a second time",
+        |s| s.outbound.fragments_again,
+    ),
+    (
+        "sent_mss_lowered",
+        "SYN packets sent with a lower segment size",
+        |s| s.outbound.clamped,
+    ),
     ("signatures", "Signatures made", |s| s.outbound.signatures),
     ("online_signatures", "Signatures without a precursor", |s| {
         s.outbound.online
@@ -56,21 +71,66 @@ const COUNTERS: [Number; 15] = [
         s.inbound.packets
     }),
     ("delivered_bytes", "Their bytes", |s| s.inbound.bytes),
+    (
+        "delivered_late",
+        "Packets delivered behind later ones",
+        |s| s.inbound.late,
+    ),
     ("received_datagrams", "Datagrams that came", |s| {
         s.inbound.datagrams
     }),
+    (
+        "received_datagram_bytes",
+        "Bytes of datagrams that came",
+        |s| s.inbound.datagram_bytes,
+    ),
+    (
+        "received_fragments_again",
+        "Fragments that came twice",
+        |s| s.inbound.fragments_again,
+    ),
+    (
+        "received_mss_lowered",
+        "SYN packets delivered with a lower segment size",
+        |s| s.inbound.clamped,
+    ),
     ("verified_signatures", "Signatures verified", |s| {
         s.inbound.signatures
     }),
-    ("good_signatures", "Those that held", |s| {
+    ("good_signatures", "Signatures that held", |s| {
         s.inbound.good_signatures
     }),
+    (
+        "screened_signatures",
+        "Signatures refused for the cost of a hash",
+        |s| s.inbound.screened,
+    ),
+    (
+        "forgotten_signatures",
+        "Signatures forgotten while fresh",
+        |s| s.inbound.forgotten,
+    ),
     ("verification_nanoseconds", "CPU time", |s| {
         s.inbound.verification_ns
+    }),
+    ("cookies", "Cookies of peers that were taken", |s| {
+        s.inbound.cookies
+    }),
+    ("foreign_cookies", "Cookies that nobody asked for", |s| {
+        s.inbound.foreign_cookies
+    }),
+    ("cookies_given", "Cookies given to senders", |s| {
+        s.inbound.cookies_given
     }),
     ("prepared_precursors", "Precursors prepared", |s| {
         s.pool.prepared
     }),
+    ("taken_precursors", "Precursors taken", |s| s.pool.taken),
+    (
+        "discarded_precursors",
+        "Precursors wiped without use",
+        |s| s.pool.discarded,
+    ),
     ("starvations", "How often no precursor was ready", |s| {
         s.pool.starved
     }),
@@ -79,13 +139,21 @@ const COUNTERS: [Number; 15] = [
     }),
 ];
 
-const GAUGES: [Number; 7] = [
+const GAUGES: [Number; 9] = [
     ("ready_precursors", "Precursors ready", |s| {
         s.pool.ready as u64
     }),
     ("held_packets", "Packets waiting for verdicts", |s| {
         s.inbound.held
     }),
+    ("held_bytes", "Bytes of packets waiting for verdicts", |s| {
+        s.inbound.held_bytes
+    }),
+    (
+        "following_packets",
+        "Packets waiting for another one's signature",
+        |s| s.inbound.followers,
+    ),
     ("waiting_signatures", "Signatures waiting", |s| {
         s.inbound.waiting_signatures
     }),
@@ -112,7 +180,7 @@ type Family = (
     fn(&Status) -> &BTreeMap<String, u64>,
 );
 
-const FAMILIES: [Family; 4] = [
+const FAMILIES: [Family; 3] = [
     ("unsent", "Packets that were not sent, by reason", |s| {
         &s.outbound.unsent
     }),
@@ -122,12 +190,13 @@ const FAMILIES: [Family; 4] = [
     ("refused", "Datagrams refused, by reason", |s| {
         &s.inbound.refused
     }),
-    (
-        "dropped",
-        "Packets that the carrier dropped, by reason",
-        |s| &s.dropped,
-    ),
 ];
+
+/// What was dropped on its way, by direction and reason.
+const DROPPED: (&str, &str) = (
+    "dropped",
+    "Packets and datagrams dropped before or behind sender and receiver",
+);
 
 /// What the host's filter counted.
 const FILTERED: (&str, &str) = ("unsigned", "Packets beside the carrier, by reason");
@@ -182,6 +251,7 @@ impl Collector for Snapshot {
             let counts = counts.map(|(reason, count)| (reason.as_str(), *count));
             by_reason(&mut encoder, name, help, counts)?;
         }
+        dropped(&mut encoder, &self.0)?;
         let (name, help) = FILTERED;
         by_reason(&mut encoder, name, help, self.0.filtered.named())?;
         for (name, help, of) in SPREADS {
@@ -205,6 +275,21 @@ fn by_reason<'a>(
     Ok(())
 }
 
+fn dropped(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> Result<(), fmt::Error> {
+    let (name, help) = DROPPED;
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (direction, counts) in [
+        ("out", &status.outbound.dropped),
+        ("in", &status.inbound.dropped),
+    ] {
+        for (reason, count) in counts {
+            let labels = [("direction", direction), ("reason", reason.as_str())];
+            ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
 fn histogram(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
@@ -217,8 +302,8 @@ fn histogram(
         .iter()
         .map(|(bound, count)| (*bound as f64, *count))
         .collect();
-    // The format wants a last bucket without a bound.
-    buckets.push((f64::MAX, 0));
+    // The format's name for a last bucket without a bound.
+    buckets.push((f64::MAX, distribution.above));
     metric.encode_histogram::<[(&str, &str); 0]>(
         distribution.sum as f64,
         distribution.total(),
@@ -230,6 +315,7 @@ fn histogram(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn what_a_daemon_tells_is_in_the_text() {
@@ -240,7 +326,8 @@ mod tests {
         status.inbound.verdicts.insert("bad-signature".into(), 3);
         status.filtered.others_out = Some(11);
         status.inbound.waits = Distribution {
-            buckets: vec![(2, 5), (1024, 1)],
+            buckets: vec![(2, 5), (4, 0), (8, 1)],
+            above: 3,
             sum: 900,
         };
         metrics.see(status);
@@ -250,9 +337,78 @@ mod tests {
             "clew_live_gate 2",
             "clew_live_unsigned_total{reason=\"others-out\"} 11",
             "clew_live_verdicts_total{reason=\"bad-signature\"} 3",
-            "clew_live_verify_wait_microseconds_count 6",
+            "clew_live_verify_wait_microseconds_bucket{le=\"2.0\"} 5",
+            "clew_live_verify_wait_microseconds_bucket{le=\"4.0\"} 5",
+            "clew_live_verify_wait_microseconds_bucket{le=\"8.0\"} 6",
+            "clew_live_verify_wait_microseconds_bucket{le=\"+Inf\"} 9",
+            "clew_live_verify_wait_microseconds_count 9",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+        }
+    }
+
+    /// Gives each number of a part of the status a value of its own. Returns how many there are.
+    fn number(of: &mut Value, next: u64) -> u64 {
+        match of {
+            Value::Number(_) => {
+                *of = next.into();
+                1
+            }
+            Value::Object(members) => members
+                .values_mut()
+                .fold(0, |many, member| many + number(member, next + many)),
+            _ => 0,
+        }
+    }
+
+    /// Whatever a daemon tells in numbers stands in the text once, so that nothing is counted and shown
+    /// nowhere, or twice.
+    #[test]
+    fn each_count_is_in_the_text_once() {
+        const FIRST: u64 = 70_001;
+        let mut status = Status::default();
+        for counts in [
+            &mut status.outbound.unsent,
+            &mut status.outbound.dropped,
+            &mut status.inbound.verdicts,
+            &mut status.inbound.refused,
+            &mut status.inbound.dropped,
+        ] {
+            counts.insert("reason".into(), 1);
+        }
+        let mut value = serde_json::to_value(status).unwrap();
+        for name in [
+            "unsigned_in",
+            "unsigned_out",
+            "others_in",
+            "others_out",
+            "not_relayed",
+        ] {
+            value["filtered"][name] = 1.into();
+        }
+        let mut next = FIRST;
+        for part in ["outbound", "inbound", "pool", "filtered"] {
+            next += number(&mut value[part], next);
+        }
+        let metrics = LiveMetrics::default();
+        metrics.see(serde_json::from_value(value.clone()).unwrap());
+        let text = metrics.text();
+        // An unbounded bucket, the count of a distribution and its values are one number three times.
+        let is_sample = |line: &&str| {
+            !line.starts_with('#') && !line.contains("_bucket{") && !line.contains("_count ")
+        };
+        let samples: Vec<u64> = { text.lines() }
+            .filter(is_sample)
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            .map(|number| number as u64)
+            .collect();
+        let above = ["k", "waits", "batches"];
+        for number in FIRST..next {
+            let times = samples.iter().filter(|sample| **sample == number).count();
+            let is_above = ["outbound", "inbound"]
+                .iter()
+                .any(|part| above.iter().any(|of| value[part][of]["above"] == number));
+            assert_eq!(times, usize::from(!is_above), "{number} in {value}\n{text}");
         }
     }
 }

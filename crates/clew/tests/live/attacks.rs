@@ -56,7 +56,7 @@ pub fn heard(mut listener: Child) -> Vec<String> {
 }
 
 pub fn beside(lan: &Lan) -> u64 {
-    lan.status(TWO)["beside"]["inbound"].as_u64().unwrap()
+    lan.status(TWO)["filtered"]["unsigned_in"].as_u64().unwrap()
 }
 
 #[test]

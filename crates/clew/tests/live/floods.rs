@@ -53,7 +53,7 @@ fn beside(
     let (stop, before) = (AtomicBool::new(false), settled(lan));
     let carried = || lan.status(ONE)["outbound"]["datagrams"].as_u64().unwrap();
     let unread = || {
-        lan.status(TWO)["dropped"]["socket-full"]
+        lan.status(TWO)["inbound"]["dropped"]["socket-full"]
             .as_u64()
             .unwrap_or(0)
     };

@@ -100,10 +100,10 @@ fn too_big(lan: &Lan, quoted: &str) {
 fn blind_answers_about_sizes_reach_no_application() {
     let Some(mut lan) = Lan::new() else { return };
     both(&mut lan, ENFORCE);
-    let before = lan.status(ONE)["beside"]["inbound"].as_u64();
+    let before = lan.status(ONE)["filtered"]["unsigned_in"].as_u64();
     too_big(&lan, "old(1, echo)\nnew(58, echo6)");
     until("both are counted", || {
-        lan.status(ONE)["beside"]["inbound"].as_u64() >= before.map(|count| count + 2)
+        lan.status(ONE)["filtered"]["unsigned_in"].as_u64() >= before.map(|count| count + 2)
     });
     too_big(&lan, "old(17, udp)\nnew(17, udp)");
     let routes = |mark: &str| {

@@ -103,8 +103,8 @@ fn two_hosts_talk_as_before_and_everything_is_signed() {
             "{status}"
         );
         assert!(status["inbound"]["packets"].as_u64() > Some(30), "{status}");
-        assert_eq!(status["beside"]["inbound"], 0, "{status}");
-        assert_eq!(status["beside"]["outbound"], 0, "{status}");
+        assert_eq!(status["filtered"]["unsigned_in"], 0, "{status}");
+        assert_eq!(status["filtered"]["unsigned_out"], 0, "{status}");
         let verdicts = status["inbound"]["verdicts"].as_object().unwrap();
         // Packets of the second in which the receiver started may be older than it.
         let is_fine = |reason: &String| reason == "ok" || reason == "stale";

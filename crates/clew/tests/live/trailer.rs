@@ -127,8 +127,8 @@ fn two_hosts_talk_as_before_and_a_third_party_verifies_the_wire() {
         let status = lan.status(host);
         assert_eq!(status["carrier"], "trailer");
         assert!(status["inbound"]["packets"].as_u64() > Some(30), "{status}");
-        assert_eq!(status["beside"]["inbound"], 0, "{status}");
-        assert_eq!(status["beside"]["outbound"], 0, "{status}");
+        assert_eq!(status["filtered"]["unsigned_in"], 0, "{status}");
+        assert_eq!(status["filtered"]["unsigned_out"], 0, "{status}");
         let verdicts = status["inbound"]["verdicts"].as_object().unwrap();
         let is_fine = |reason: &String| ["ok", "stale", "reordered"].contains(&reason.as_str());
         assert!(verdicts.keys().all(is_fine), "{status}");

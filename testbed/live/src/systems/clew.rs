@@ -327,7 +327,12 @@ fn status(side: &str, namespace: &Namespace) -> io::Result<Value> {
 
 fn read(status: &Value) -> Counts {
     let figure = |path: &str| status.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
-    let dropped = ["/dropped", "/outbound/unsent", "/inbound/refused"];
+    let dropped = [
+        "/outbound/unsent",
+        "/outbound/dropped",
+        "/inbound/refused",
+        "/inbound/dropped",
+    ];
     let of = |path: &&str| status.pointer(path).and_then(Value::as_object);
     let dropped = dropped.iter().filter_map(of).flatten();
     Counts {
@@ -347,9 +352,9 @@ mod tests {
 
     #[test]
     fn a_status_is_read() {
-        let status = r#"{"outbound":{"signatures":7,"online":1,"unsent":{"late":2}},
-            "inbound":{"signatures":9,"verification_ns":2e9,"refused":{"off":3}},
-            "pool":{"ready":4,"prepared":5},"dropped":{"no-peer":1}}"#;
+        let status = r#"{"outbound":{"signatures":7,"online":1,"unsent":{"late":2},"dropped":{"no-peer":1}},
+            "inbound":{"signatures":9,"verification_ns":2e9,"refused":{"off":3},"dropped":{"socket-full":4}},
+            "pool":{"ready":4,"prepared":5}}"#;
         let expected = Counts {
             signed: 7.0,
             verified: 9.0,
@@ -357,7 +362,7 @@ mod tests {
             ready: 4.0,
             prepared: 5.0,
             online: 1.0,
-            dropped: 6.0,
+            dropped: 10.0,
         };
         assert_eq!(read(&serde_json::from_str(status).unwrap()), expected);
     }

@@ -1,12 +1,12 @@
 //! What the reasons of `clew status` mean, and what to do about them.
 
 use crate::report::explain;
-use clew_live::daemon::Dropped;
+use clew_live::daemon::{DroppedIn, DroppedOut};
 use clew_live::receiver::Refused;
 use clew_live::sender::Unsent;
 use clew_packet::{Reason, Verdict};
 
-/// One of the lists of `clew status`: some names stand in two of them.
+/// One of the lists of `clew status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     /// Verdicts of packets that came.
@@ -15,8 +15,10 @@ pub(super) enum List {
     Refused,
     /// Why packets did not leave.
     Unsent,
-    /// What the carrier dropped.
-    Dropped,
+    /// What else did not leave.
+    DroppedOut,
+    /// What else came and was not delivered.
+    DroppedIn,
 }
 
 /// Returns what a reason means and what to do, in one line. `None` if the packets were good, or
@@ -30,7 +32,8 @@ pub(super) fn sentence(list: List, name: &str) -> Option<String> {
             .to_owned(),
         List::Refused => of(Refused::ALL.map(|r| (r.as_str(), r.about())), name)?,
         List::Unsent => of(Unsent::ALL.map(|r| (r.as_str(), r.about())), name)?,
-        List::Dropped => of(Dropped::ALL.map(|r| (r.as_str(), r.about())), name)?,
+        List::DroppedOut => of(DroppedOut::ALL.map(|r| (r.as_str(), r.about())), name)?,
+        List::DroppedIn => of(DroppedIn::ALL.map(|r| (r.as_str(), r.about())), name)?,
     };
     Some(match advice(list, name) {
         Some(advice) => format!("{meaning}; {advice}"),
@@ -91,11 +94,11 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
         (List::Unsent, "no-key") => "see `signs`; then run clew update",
         (List::Unsent, "pool-empty") => "raise `pool`, or set `when-empty` to sign-online",
         (List::Unsent, "queue-full" | "too-late") => "this host signs less than it is to send",
-        (List::Unsent, "too-big") => "raise `path-mtu`, or lower `mtu`",
-        (List::Dropped, "send-busy" | "send-failed") => {
+        (List::Unsent, "no-room") => "raise `path-mtu`, or lower `mtu`",
+        (List::DroppedOut, "send-busy" | "send-failed" | "cookie-unsent") => {
             "look at the interface that leads to the peer"
         }
-        (List::Dropped, "queue-full" | "queue-buffer" | "copy-full") => {
+        (List::DroppedIn, "nfqueue-full" | "nfqueue-buffer" | "copy-full") => {
             "more came than this host verifies"
         }
         _ => return None,
@@ -109,11 +112,12 @@ mod tests {
 
     const PAGE: &str = include_str!("../../../../../docs/book/src/live.md");
 
-    const LISTS: [(List, &str); 4] = [
+    const LISTS: [(List, &str); 5] = [
         (List::Verdicts, "verdict"),
         (List::Refused, "refused"),
         (List::Unsent, "unsent"),
-        (List::Dropped, "dropped"),
+        (List::DroppedOut, "dropped, out"),
+        (List::DroppedIn, "dropped, in"),
     ];
 
     fn names(list: List) -> Vec<&'static str> {
@@ -121,7 +125,8 @@ mod tests {
             List::Verdicts => Reason::ALL.map(Reason::as_str).to_vec(),
             List::Refused => Refused::ALL.map(Refused::as_str).to_vec(),
             List::Unsent => Unsent::ALL.map(Unsent::as_str).to_vec(),
-            List::Dropped => Dropped::ALL.map(Dropped::as_str).to_vec(),
+            List::DroppedOut => DroppedOut::ALL.map(DroppedOut::as_str).to_vec(),
+            List::DroppedIn => DroppedIn::ALL.map(DroppedIn::as_str).to_vec(),
         }
     }
 
@@ -143,12 +148,15 @@ mod tests {
         }
     }
 
-    /// A name that stands in two lists means two things.
     #[test]
-    fn each_list_has_its_own_sentences() {
-        let queue_full = |list| sentence(list, "queue-full").unwrap();
-        assert!(queue_full(List::Unsent).starts_with("too many bytes waited; "));
-        assert!(queue_full(List::Dropped).starts_with("the kernel's queue had no room"));
+    fn a_name_stands_in_one_list_and_means_one_thing() {
+        let mut known = BTreeSet::new();
+        for name in LISTS.into_iter().flat_map(|(list, _)| names(list)) {
+            assert!(known.insert(name), "{name} means two things");
+        }
+        let queue_full = sentence(List::Unsent, "queue-full").unwrap();
+        assert!(queue_full.starts_with("too many bytes waited; "));
+        assert_eq!(sentence(List::DroppedIn, "queue-full"), None);
         let epoch = sentence(List::Verdicts, "unknown-epoch").unwrap();
         assert_eq!(
             epoch,

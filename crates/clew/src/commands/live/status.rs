@@ -8,7 +8,9 @@ use crate::failure::{Failure, Status as Exit};
 use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
-use clew_live::status::{ClockStatus, Distribution, Filtered, PeerStatus, Status};
+use clew_live::status::{
+    ClockStatus, Distribution, Filtered, InboundStatus, OutboundStatus, PeerStatus, Status,
+};
 use clew_packet::SECOND_NS;
 use nix::unistd::geteuid;
 use serde_json::{Value, json};
@@ -126,10 +128,6 @@ fn not_in_force(place: &Place) -> Option<String> {
 fn json_of(status: &Status, trouble: Option<&str>) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(status).map_err(Failure::new)?;
     value["running"] = json!(true);
-    value["beside"] = json!({
-        "inbound": status.filtered.unsigned_in,
-        "outbound": status.filtered.unsigned_out,
-    });
     value["not_in_force"] = json!(trouble);
     Ok(value)
 }
@@ -161,15 +159,31 @@ fn tell(status: &Status) {
     }
     let pool = status.pool;
     say!(
-        "pool      {} ready, {} prepared, {} times empty",
+        "pool      {} ready, {} prepared, {} taken, {} wiped, {} times empty",
         pool.ready,
         pool.prepared,
+        pool.taken,
+        pool.discarded,
         pool.starved
     );
     for peer in &status.peers {
         tell_peer(peer, status);
     }
-    let out = &status.outbound;
+    tell_outbound(&status.outbound);
+    tell_inbound(&status.inbound);
+    tell_filtered(status);
+    let steps = match status.inbound.clock_steps {
+        0 => String::new(),
+        steps => format!("; steps: {steps}"),
+    };
+    say!("clock     {}{steps}", clock_text(status.clock));
+    for notice in &status.notices {
+        let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
+        say!("notice    since {since}: {}", notice.text);
+    }
+}
+
+fn tell_outbound(out: &OutboundStatus) {
     say!(
         "out       {} packets, {} signatures{}{}",
         out.packets,
@@ -178,7 +192,16 @@ fn tell(status: &Status) {
         quantiles(", waited", &out.waits, " us")
     );
     list(List::Unsent, &out.unsent);
-    let inn = &status.inbound;
+    list(List::DroppedOut, &out.dropped);
+    counts([
+        (out.online, "signatures computed without a precursor"),
+        (out.fragments, "fragments of long packets"),
+        (out.fragments_again, "of them sent a second time"),
+        (out.clamped, "segment sizes of TCP lowered"),
+    ]);
+}
+
+fn tell_inbound(inn: &InboundStatus) {
     say!(
         "in        {} packets, {} of {} signatures good{}; gate {}",
         inn.packets,
@@ -189,16 +212,42 @@ fn tell(status: &Status) {
     );
     list(List::Verdicts, &inn.verdicts);
     list(List::Refused, &inn.refused);
-    list(List::Dropped, &status.dropped);
-    tell_filtered(status);
-    let steps = match inn.clock_steps {
-        0 => String::new(),
-        steps => format!("; steps: {steps}"),
-    };
-    say!("clock     {}{steps}", clock_text(status.clock));
-    for notice in &status.notices {
-        let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
-        say!("notice    since {since}: {}", notice.text);
+    list(List::DroppedIn, &inn.dropped);
+    counts([
+        (
+            inn.late,
+            "packets delivered behind later ones of their flow",
+        ),
+        (inn.screened, "signatures refused for the cost of a hash"),
+        (
+            inn.fragments_again,
+            "fragments that came twice, as they are sent",
+        ),
+        (inn.clamped, "segment sizes of TCP lowered"),
+        (inn.cookies, "cookies of peers under load"),
+        (
+            inn.foreign_cookies,
+            "cookies that nobody asked for, ignored",
+        ),
+        (inn.cookies_given, "cookies given to senders"),
+        (
+            inn.forgotten,
+            "fresh signatures forgotten for want of room: their copies pass",
+        ),
+        (
+            inn.held,
+            "packets held now, for their verdicts or their order",
+        ),
+        (inn.waiting_signatures, "signatures waiting now"),
+    ]);
+}
+
+/// Counts that are no reasons.
+fn counts<const N: usize>(counts: [(u64, &str); N]) {
+    for (count, what) in counts {
+        if count > 0 {
+            say!("  {count:>9}  {what}");
+        }
     }
 }
 
@@ -277,8 +326,15 @@ fn silence(peer: &PeerStatus, status: &Status) -> String {
 
 /// Median and 99th percentile, as upper bounds.
 fn quantiles(before: &str, of: &Distribution, unit: &str) -> String {
+    let last = of.buckets.last().map_or(0, |(bound, _)| *bound);
+    let text = |bound: u64| match bound {
+        u64::MAX => format!(">{last}"),
+        bound => format!("<={bound}"),
+    };
     match (of.quantile(500), of.quantile(990)) {
-        (Some(half), Some(most)) => format!("{before} <{half} (99 %: <{most}){unit}"),
+        (Some(half), Some(most)) => {
+            format!("{before} {} (99 %: {}){unit}", text(half), text(most))
+        }
         _ => String::new(),
     }
 }
@@ -295,6 +351,18 @@ fn list(list: List, counts: &BTreeMap<String, u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_have_their_bounds() {
+        let mut of = Distribution {
+            buckets: vec![(1, 5), (2, 0), (4, 5)],
+            ..Distribution::default()
+        };
+        assert_eq!(quantiles(" of", &of, " us"), " of <=1 (99 %: <=4) us");
+        of.above = 1;
+        assert_eq!(quantiles(" of", &of, " us"), " of <=4 (99 %: >4) us");
+        assert_eq!(quantiles(" of", &Distribution::default(), " us"), "");
+    }
 
     #[test]
     fn a_silent_peer_is_explained() {

@@ -1,0 +1,78 @@
+//! What the daemon drops outside of sender and receiver, each packet with its direction and reason.
+
+pub use arriving::DroppedIn;
+pub use leaving::DroppedOut;
+
+use super::shared::{Shared, lock};
+use clew_packet::KeySource;
+
+mod leaving {
+    clew_wire::reasons! {
+        /// Why the daemon dropped a packet or a datagram on its way to the network.
+        pub enum DroppedOut {
+            NoPeer = "no-peer": "Its destination is no peer's.",
+            OwnCarrier = "own-carrier": "It is a datagram of this daemon that came back to it.",
+            Unreadable = "unreadable": "A super-packet could not be cut into packets.",
+            InterfaceFull = "interface-full": "The interface had no room for packets of this host, because more came than were read.",
+            SendBusy = "send-busy": "The socket took no more for too long.",
+            TooLong = "too-long": "It was longer than the path takes; later ones are cut.",
+            NoAddress = "no-address": "Its peer has no end point any more.",
+            SendFailed = "send-failed": "The system refused to send it.",
+            CookieUnsent = "cookie-unsent": "The system refused to send a cookie.",
+        }
+    }
+}
+
+mod arriving {
+    clew_wire::reasons! {
+        /// Why a packet or a datagram from the network was dropped before or after it was judged.
+        pub enum DroppedIn {
+            SocketFull = "socket-full": "The kernel's buffer for datagrams had no room, because more came than were read.",
+            NfqueueFull = "nfqueue-full": "The kernel's queue had no room for a packet from a peer's prefix.",
+            NfqueueBuffer = "nfqueue-buffer": "The buffer of the queue's process had no room for one.",
+            CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
+            TunRefused = "tun-refused": "The interface refused packets that had been verified.",
+        }
+    }
+}
+
+/// What was dropped since the start.
+#[derive(Debug, Default)]
+pub(super) struct Drops {
+    pub leaving: leaving::Counters,
+    pub arriving: arriving::Counters,
+    /// What others had counted when they were last asked.
+    seen: [u64; 5],
+}
+
+impl<K: KeySource> Shared<K> {
+    pub fn drop_leaving(&self, reason: DroppedOut, times: usize) {
+        let mut drops = lock(&self.drops);
+        (0..times).for_each(|_| drops.leaving.count(reason));
+    }
+
+    pub fn drop_arriving(&self, reason: DroppedIn, times: usize) {
+        let mut drops = lock(&self.drops);
+        (0..times).for_each(|_| drops.arriving.count(reason));
+    }
+
+    /// Counts what others dropped before it came here.
+    pub fn count_arrivals(&self) {
+        let [queue, buffer, copies] = self.network.dropped().unwrap_or_default();
+        let (sockets, interface) = (self.network.unread(), self.tun.unread());
+        let now = [queue, buffer, copies, sockets, interface];
+        let mut drops = lock(&self.drops);
+        let seen = std::mem::replace(&mut drops.seen, now);
+        let [queue, buffer, copies, sockets, interface] =
+            std::array::from_fn(|at| now[at].saturating_sub(seen[at]));
+        for (reason, new) in [
+            (DroppedIn::NfqueueFull, queue),
+            (DroppedIn::NfqueueBuffer, buffer),
+            (DroppedIn::CopyFull, copies),
+            (DroppedIn::SocketFull, sockets),
+        ] {
+            (0..new).for_each(|_| drops.arriving.count(reason));
+        }
+        (0..interface).for_each(|_| drops.leaving.count(DroppedOut::InterfaceFull));
+    }
+}
