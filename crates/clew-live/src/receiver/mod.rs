@@ -22,7 +22,7 @@ mod work;
 pub use followers::FOLLOWERS_MAX;
 pub use gate::{Gate, OVERLOAD_WAIT};
 pub use metrics::{Counters, InboundMetrics, Refused};
-pub use options::{InboundOptions, InboundPolicy};
+pub use options::InboundOptions;
 pub use order::{HELD_BYTES_MAX, HELD_MAX, TURN_WAIT_MAX, VERDICT_WAIT_MAX};
 pub use peers::PeerRule;
 pub use queue::{
@@ -34,6 +34,7 @@ pub use work::{Done, Work};
 
 use crate::buffers::Buffers;
 use crate::clock::{ClockState, ClockWatch};
+use crate::config::InboundMode;
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
@@ -59,7 +60,7 @@ const BUDGET_WAIT: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Inbound<K> {
     receiver: Receiver<K>,
-    policy: InboundPolicy,
+    policy: InboundMode,
     windows: Windows,
     peers: Peers,
     jar: CookieJar,
@@ -165,7 +166,7 @@ impl<K: KeySource> Inbound<K> {
         self.metrics.datagrams += 1;
         self.metrics.datagram_bytes += datagram.len() as u64;
         self.see_clock(now);
-        if self.policy == InboundPolicy::Off {
+        if self.policy == InboundMode::Off {
             self.metrics.refused.count(Refused::Off);
             return None;
         }
@@ -181,7 +182,7 @@ impl<K: KeySource> Inbound<K> {
         self.metrics.datagrams += 1;
         self.metrics.datagram_bytes += packet.len() as u64;
         self.see_clock(now);
-        if self.policy == InboundPolicy::Off {
+        if self.policy == InboundMode::Off {
             return self.metrics.refused.count(Refused::Off);
         }
         self.see_overload(now.instant);

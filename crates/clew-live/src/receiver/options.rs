@@ -1,29 +1,15 @@
 //! What the administrator chooses.
 
+use crate::config::InboundMode;
 use crate::receiver::queue::VerificationBudget;
 use clew_packet::{Acceptance, SECOND_NS, Timestamp, Windows};
-
-/// What becomes of packets that arrive.
-///
-/// What comes through a carrier over UDP and does not verify is never delivered, whatever the policy:
-/// anybody could send packets into the host that way. `Enforce` and `Monitor` differ in packets that
-/// come without a carrier, which do not pass here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InboundPolicy {
-    /// Packets without a signature are dropped.
-    Enforce,
-    /// They arrive as they would without clew.
-    #[default]
-    Monitor,
-    /// Datagrams of carriers are dropped and counted, too.
-    Off,
-}
 
 /// What a receiver accepts, and how much work it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InboundOptions {
-    /// What becomes of packets that arrive.
-    pub policy: InboundPolicy,
+    /// What becomes of packets that arrive. What comes in a carrier and does not verify is never
+    /// delivered: `Enforce` and `Monitor` differ in packets beside the carrier, which do not pass here.
+    pub policy: InboundMode,
     /// How much time verification may take.
     pub budget: VerificationBudget,
     /// How far a timestamp may be from the clock, in nanoseconds.
@@ -40,7 +26,7 @@ impl Default for InboundOptions {
     /// Those of `spec/packet-trailer.md` 6, monitor, and no overall budget.
     fn default() -> Self {
         Self {
-            policy: InboundPolicy::default(),
+            policy: InboundMode::default(),
             budget: VerificationBudget::default(),
             tolerance_ns: 30 * SECOND_NS,
             resolution_ns: SECOND_NS,

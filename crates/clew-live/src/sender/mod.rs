@@ -19,9 +19,7 @@ pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, COOKIES_MAX, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
 pub use load::{BLOCK_WAIT_MAX, FLOW_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
-pub use options::{
-    Cover, OutboundOptions, Path, Unsigned, WhenEmpty, WindowSize, live_policy, trailer_max,
-};
+pub use options::{Cover, OutboundOptions, Path, Unsigned, WindowSize, live_policy, trailer_max};
 
 use crate::buffers::Buffers;
 use crate::identity::{EpochKey, Identity, Unready};

@@ -1,5 +1,6 @@
 //! What the administrator chooses.
 
+use crate::config::EmptyPool;
 use clew_group::Scheme;
 use clew_packet::{CODED_BUDGET, CODED_MAX, CODED_MIN, COOKIE_BYTES, Carrier, Policy};
 use std::net::{IpAddr, SocketAddr};
@@ -36,15 +37,6 @@ pub enum Unsigned {
     Prefer,
 }
 
-/// What happens if no precursor is ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenEmpty {
-    /// One is computed at once: slow, and nothing is lost.
-    SignOnline,
-    /// The block counts as unsigned.
-    Drop,
-}
-
 /// How packets are signed and queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboundOptions {
@@ -53,7 +45,7 @@ pub struct OutboundOptions {
     /// What becomes of packets that are not signed.
     pub unsigned: Unsigned,
     /// What happens if no precursor is ready.
-    pub when_empty: WhenEmpty,
+    pub when_empty: EmptyPool,
     /// Packets of fewer bytes are small.
     pub small_bytes: usize,
     /// How long small packets wait for each other, if their flow sent a block in as long.
@@ -76,7 +68,7 @@ impl Default for OutboundOptions {
         Self {
             cover: Cover::Tree(64),
             unsigned: Unsigned::Require,
-            when_empty: WhenEmpty::SignOnline,
+            when_empty: EmptyPool::SignOnline,
             small_bytes: 256,
             small_wait: Duration::from_millis(1),
             queue_bytes: 8 << 20,

@@ -2,8 +2,9 @@
 
 use super::bursts::Packer;
 use super::flows::{FlowId, Queued};
-use super::options::{Cover, Path, WhenEmpty, WindowSize};
+use super::options::{Cover, Path, WindowSize};
 use super::{Outbound, Unsent};
+use crate::config::EmptyPool;
 use crate::identity::EpochKey;
 use crate::packet::{Burst, Clear, Moment};
 use crate::pool::PrecursorSource;
@@ -181,8 +182,8 @@ impl Outbound {
     ) -> Result<Precursor, Unsent> {
         match (precursors.take(key), self.options.when_empty) {
             (Some(precursor), _) => Ok(precursor),
-            (None, WhenEmpty::Drop) => Err(Unsent::PoolEmpty),
-            (None, WhenEmpty::SignOnline) => {
+            (None, EmptyPool::Drop) => Err(Unsent::PoolEmpty),
+            (None, EmptyPool::SignOnline) => {
                 self.metrics.online += 1;
                 Ok(key.precursor(rng))
             }

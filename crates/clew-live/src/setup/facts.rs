@@ -160,7 +160,7 @@ fn filter_works(config: &Config, programs: &Programs, queue: QueueRule) -> Resul
     if !ruleset::is_needed(config) {
         return Ok(());
     }
-    let missing = || SetupError::NoFilter("no such program".into());
+    let missing = || SetupError::NoProgram("nft");
     let nft = programs.nft.as_ref().ok_or_else(missing)?;
     let arguments = ["-c", "-f", "-"].map(str::to_owned);
     match programs::feed(nft, &arguments, &ruleset::ruleset(config, queue)) {
@@ -230,7 +230,7 @@ mod tests {
             said.contains("no target NFQUEUE") && !said.contains('\n'),
             "{said}"
         );
-        let other = Err(SetupError::NoProgram("ip"));
+        let other = Err(SetupError::NoProgram("nft"));
         assert!(matches!(
             which_rule(other, missing),
             Err(SetupError::NoProgram(_))

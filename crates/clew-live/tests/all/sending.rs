@@ -7,13 +7,14 @@ use crate::common::sim::{
     sender_address,
 };
 use clew_group::Scheme;
+use clew_live::config::EmptyPool;
 use clew_live::identity::Unready;
 use clew_live::packet::{Burst, Clear, CookieMessage, Outer, PeerIndex};
 use clew_live::pool::{Generation, Marks, Pool, Tap};
 use clew_live::receiver::{Inbound, InboundOptions};
 use clew_live::sender::{
     BURST_BYTES_MAX, Cover, FLOWS_MAX, Outbound, OutboundOptions, Path, Unsent, Unsigned,
-    WhenEmpty, WindowSize, live_policy,
+    WindowSize, live_policy,
 };
 use clew_packet::{Carrier, OuterAddresses, SignedPacket, Timestamp, datagram};
 use clew_packet::{Mode, Policy, Reason};
@@ -283,7 +284,7 @@ fn queues_are_bounded_in_bytes_and_time() {
 #[test]
 fn flows_are_forgotten_but_never_packets() {
     let mut sender = sender(OutboundOptions {
-        when_empty: WhenEmpty::Drop,
+        when_empty: EmptyPool::Drop,
         ..OutboundOptions::default()
     });
     for flow in 0..2 * FLOWS_MAX as u32 {
@@ -301,7 +302,7 @@ fn flows_are_forgotten_but_never_packets() {
 
 #[test]
 fn an_empty_pool_does_what_the_policy_says() {
-    for (when_empty, signed) in [(WhenEmpty::SignOnline, 8), (WhenEmpty::Drop, 0)] {
+    for (when_empty, signed) in [(EmptyPool::SignOnline, 8), (EmptyPool::Drop, 0)] {
         let mut sim = Sim::with(
             3,
             OutboundOptions {

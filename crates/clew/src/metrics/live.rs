@@ -303,7 +303,7 @@ fn histogram(
         .map(|(bound, count)| (*bound as f64, *count))
         .collect();
     // The format's name for a last bucket without a bound.
-    buckets.push((f64::MAX, distribution.above));
+    buckets.push((f64::INFINITY, distribution.above));
     metric.encode_histogram::<[(&str, &str); 0]>(
         distribution.sum as f64,
         distribution.total(),

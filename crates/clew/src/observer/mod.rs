@@ -300,7 +300,8 @@ impl<'a> Observer<'a> {
         Missed {
             dropped: metrics.dropped.get(),
             skipped: metrics.skipped.get(),
-            joined: metrics.joined.get() + metrics.malformed.get(),
+            joined: metrics.joined.get(),
+            malformed: metrics.malformed.get(),
             unsampled: metrics.unsampled.get(),
             filtered: metrics.filtered.get(),
             lost_lines: self.outputs.lines.lost(),

@@ -76,6 +76,8 @@ pub struct Missed {
     pub skipped: u64,
     /// Packets that were never on the wire as the tap saw them.
     pub joined: u64,
+    /// Packets that the kernel described wrongly.
+    pub malformed: u64,
     /// Packets that are not in the sample.
     pub unsampled: u64,
     /// Packets of other addresses than were asked for.
@@ -93,6 +95,11 @@ impl Missed {
             ("dropped", "packets dropped by the kernel", self.dropped),
             ("skipped", "packets skipped, too many waited", self.skipped),
             ("joined", "packets joined by the kernel", self.joined),
+            (
+                "malformed",
+                "packets described wrongly by the kernel",
+                self.malformed,
+            ),
             ("unsampled", "packets not in the sample", self.unsampled),
             ("filtered", "packets of other addresses", self.filtered),
             ("lost_lines", "lines not written", self.lost_lines),
@@ -103,7 +110,7 @@ impl Missed {
 
     /// Whether packets have no verdict that were asked for.
     pub const fn is_open(&self) -> bool {
-        self.dropped + self.skipped + self.joined > 0
+        self.dropped + self.skipped + self.joined + self.malformed > 0
     }
 }
 

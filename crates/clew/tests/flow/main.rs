@@ -1,6 +1,9 @@
 //! `clew flow` as a whole: on real captures, on files, on the network.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../common/skipped.rs"]
+mod skipped;
+
 mod captures;
 mod files;
 mod folder;

@@ -109,7 +109,7 @@ fn memory_kb(process: &Child) -> u64 {
 #[test]
 fn a_stream_survives_a_bad_line_and_an_attacker() {
     let Some(hosts) = Hosts::new() else {
-        eprintln!("SKIPPED: network namespaces need root and the command ip");
+        crate::skipped::skipped(crate::skipped::NAMESPACES);
         return;
     };
     for (seed, carriage) in [(11, "full"), (12, "coded"), (13, "sparse")] {

@@ -72,8 +72,17 @@ impl Source {
     }
 }
 
+/// Where a test says that it cannot run here, so that `./check` counts it.
+const SKIPS: &str = "crates/clew/tests/common/skipped.rs";
+
 /// The names of a package's tests: functions below `#[test]`.
 pub fn tests(package: &Package) -> Vec<String> {
+    let text = |path: PathBuf| fs::read_to_string(path).expect("source is text");
+    let files = files_with_tests(package).into_iter();
+    files.flat_map(|path| tests_of(&text(path))).collect()
+}
+
+fn files_with_tests(package: &Package) -> Vec<PathBuf> {
     let folder = package.manifest_path.parent().expect("it has a folder");
     let mut paths = Vec::new();
     for part in ["src", "tests"].map(|part| folder.join(part)) {
@@ -81,11 +90,7 @@ pub fn tests(package: &Package) -> Vec<String> {
             walk(part.as_std_path(), &mut paths);
         }
     }
-    let text = |path: PathBuf| fs::read_to_string(path).expect("source is text");
     paths
-        .into_iter()
-        .flat_map(|path| tests_of(&text(path)))
-        .collect()
 }
 
 fn tests_of(text: &str) -> Vec<String> {
@@ -265,6 +270,18 @@ fn files_and_functions_stay_small() {
         }
     }
     nothing(broken);
+}
+
+#[test]
+fn tests_that_cannot_run_are_counted() {
+    let word = ["SKIP", "PED:"].concat();
+    let says = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains(&word));
+    let files = members().into_iter().flat_map(files_with_tests);
+    let saying: Vec<PathBuf> = files.filter(says).collect();
+    assert!(saying.iter().any(|path| path.ends_with(SKIPS)));
+    let others = saying.iter().filter(|path| !path.ends_with(SKIPS));
+    let broken = others.map(|path| format!("{}: skip by {SKIPS}", path.display()));
+    nothing(broken.collect());
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn others_may_not_ask() {
     let output = command.output().unwrap();
     let said = text(&output.stderr);
     if said.contains("setpriv") {
-        eprintln!("SKIPPED: needs setpriv and a program that others can run");
+        crate::skipped::skipped("setpriv and a program that others can run");
         return;
     }
     assert_eq!(output.status.code(), Some(2), "{said}");

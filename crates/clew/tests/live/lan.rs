@@ -1,5 +1,6 @@
 //! Hosts on one Ethernet, each a network namespace, with keys of one group.
 
+use crate::skipped::skipped;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::ExitStatusExt;
@@ -19,9 +20,6 @@ pub const BEHIND: usize = 3;
 
 /// Precursors of a daemon.
 const POOL: usize = 256;
-
-/// What tests say where there are no namespaces.
-const SKIPPED: &str = "SKIPPED: tests of clew up need root, ip, nft, ping and python3";
 
 /// The user who runs the data plane, on every Linux.
 const NOBODY: (u32, u32) = (65_534, 65_534);
@@ -76,7 +74,7 @@ impl Lan {
         let has_programs = ["nft", "ping", "python3"].into_iter().all(has);
         let made = |host: usize| command("ip", &format!("netns add {}", lan.host(host)));
         if !has_programs || !(0..HOSTS).all(|host| made(host).status.success()) {
-            eprintln!("{SKIPPED}");
+            skipped("root, ip, nft, ping and python3");
             return None;
         }
         // The user of the data plane reads files of it.

@@ -1,6 +1,9 @@
 //! `clew up` as a whole: hosts in network namespaces, each with a daemon of its own.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../common/skipped.rs"]
+mod skipped;
+
 mod attacks;
 mod changes;
 mod configuration;

@@ -15,7 +15,7 @@ fn set_up_run_and_down_by_themselves() {
         .output()
         .is_ok_and(|done| done.status.success())
     {
-        eprintln!("SKIPPED: needs setpriv");
+        crate::skipped::skipped("setpriv");
         return;
     }
     let before = lan.state(ONE);
@@ -90,7 +90,7 @@ fn the_units_are_sound() {
         command.args(arguments).args(files).output()
     };
     let Ok(output) = analyze(&["verify"], &[&service, &socket]) else {
-        eprintln!("SKIPPED: needs systemd-analyze");
+        crate::skipped::skipped("systemd-analyze");
         return;
     };
     let said = text(&output.stderr);

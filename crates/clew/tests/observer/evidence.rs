@@ -1,7 +1,8 @@
 //! Reports and evidence of an observer, on disks that are full and in files that are moved.
 
 use crate::folder::{Folder, Observer, PATIENCE, objects, summary, verdicts, wait_for_lines};
-use crate::wire::{SKIPPED, Wire};
+use crate::skipped::{NAMESPACES, skipped};
+use crate::wire::Wire;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -54,7 +55,7 @@ fn until_said(observer: &mut Observer, what: &[&str], mut act: impl FnMut()) {
 #[test]
 fn a_full_disk_is_said_once_and_recovered_from() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 300, "");
@@ -114,7 +115,7 @@ fn a_full_disk_is_said_once_and_recovered_from() {
 #[test]
 fn evidence_is_verified_again_and_a_restart_goes_on() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let mut frames = folder.signed("signed", 60, "");
@@ -157,7 +158,7 @@ fn evidence_is_verified_again_and_a_restart_goes_on() {
 #[test]
 fn a_report_is_opened_again_on_request() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 60, "");
@@ -189,7 +190,7 @@ fn a_report_is_opened_again_on_request() {
 #[test]
 fn a_killed_observer_leaves_its_evidence() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 80, "");
@@ -214,7 +215,7 @@ fn a_killed_observer_leaves_its_evidence() {
         .arg(folder.path(&left[0]))
         .output();
     match tshark {
-        Err(_) => eprintln!("SKIPPED in part: needs tshark"),
+        Err(_) => skipped("tshark"),
         Ok(output) => {
             assert!(
                 output.status.success() && output.stderr.is_empty() || !output.stdout.is_empty()

@@ -1,7 +1,8 @@
 //! More packets than can be verified.
 
 use crate::folder::{Folder, PATIENCE, objects, summary, wait_for_lines};
-use crate::wire::{SKIPPED, Wire};
+use crate::skipped::{NAMESPACES, skipped};
+use crate::wire::Wire;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ fn peak_kb(id: u32) -> u64 {
 #[test]
 fn a_burst_is_survived_and_what_is_skipped_is_counted() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 8, "--mode each");
@@ -47,7 +48,7 @@ fn a_burst_is_survived_and_what_is_skipped_is_counted() {
 #[test]
 fn only_what_was_asked_for_is_verified_and_the_rest_is_counted() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 60, "");
@@ -75,7 +76,7 @@ fn only_what_was_asked_for_is_verified_and_the_rest_is_counted() {
 #[test]
 fn flows_are_told_from_time_to_time() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 60, "");
@@ -122,7 +123,7 @@ fn garbage(frames: &[Vec<u8>], number: usize) -> Vec<u8> {
 #[test]
 fn honest_packets_in_a_flood_are_valid_and_everything_is_counted() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let honest = folder.signed("signed", 300, "");
@@ -154,7 +155,7 @@ fn honest_packets_in_a_flood_are_valid_and_everything_is_counted() {
 fn what_the_kernel_drops_is_counted() {
     const SENT: usize = 20_000;
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 40, "");
@@ -191,7 +192,7 @@ fn what_the_kernel_drops_is_counted() {
 #[test]
 fn flows_are_told_in_every_format() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 60, "");

@@ -6,6 +6,9 @@
     reason = "helpers of tests fail the test"
 )]
 
+#[path = "../common/skipped.rs"]
+mod skipped;
+
 mod evidence;
 mod folder;
 mod groups;

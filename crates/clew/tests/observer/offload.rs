@@ -2,7 +2,8 @@
 
 use crate::folder::{Folder, Observer, frames_of, metrics_at, objects, summary};
 use crate::lan::{Lan, ONE, OTHER, TWO, until};
-use crate::wire::{SKIPPED, Wire};
+use crate::skipped::{NAMESPACES, skipped};
+use crate::wire::Wire;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -171,7 +172,7 @@ fn offloaded(kind: u8, size: u16, payload: usize) -> Vec<u8> {
 #[test]
 fn a_tun_interface_and_the_super_packets_of_a_guest() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 40, "");

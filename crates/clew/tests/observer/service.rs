@@ -1,7 +1,8 @@
 //! As a service manager runs it: the unit, and the options of the example.
 
 use crate::folder::{Folder, GROUP, Observer, wait_for_lines};
-use crate::wire::{SKIPPED, Wire};
+use crate::skipped::{NAMESPACES, skipped};
+use crate::wire::Wire;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
@@ -28,7 +29,7 @@ fn the_unit_is_sound_and_sandboxed() {
         command.args(arguments).arg(&path).output()
     };
     let Ok(output) = analyze(&["verify"]) else {
-        return eprintln!("SKIPPED: needs systemd-analyze");
+        return skipped("systemd-analyze");
     };
     let said = String::from_utf8_lossy(&output.stderr);
     // Others' units on this machine are not ours.
@@ -39,7 +40,7 @@ fn the_unit_is_sound_and_sandboxed() {
     let Some((_, level)) =
         said.split_once("Overall exposure level for clew-observer@eth0.service: ")
     else {
-        return eprintln!("SKIPPED: needs systemd 250");
+        return skipped("systemd 250");
     };
     let level: f32 = level.split(' ').next().unwrap().parse().unwrap();
     assert!(level <= EXPOSURE_MAX, "{level}");
@@ -57,7 +58,7 @@ fn options() -> String {
 #[test]
 fn the_example_observes_with_the_privileges_of_the_unit() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 30, "");

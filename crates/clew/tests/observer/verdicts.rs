@@ -2,7 +2,8 @@
 
 use crate::folder::{Folder, GROUP, Observer, objects, summary, verdicts, wait_for_lines};
 use crate::offload::udp_sum;
-use crate::wire::{SKIPPED, Wire};
+use crate::skipped::{NAMESPACES, skipped};
+use crate::wire::Wire;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -40,7 +41,7 @@ fn write(folder: &Folder, from: &str, to: &str, frames: &[Vec<u8>]) {
 #[test]
 fn verdicts_on_a_wire_are_those_of_the_file() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let mut reasons = BTreeSet::new();
@@ -70,7 +71,7 @@ fn verdicts_on_a_wire_are_those_of_the_file() {
 #[test]
 fn a_block_that_stays_incomplete_is_undecided_in_time() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", PACKETS, "--carriage coded");
@@ -89,7 +90,7 @@ fn a_block_that_stays_incomplete_is_undecided_in_time() {
 #[test]
 fn tags_of_a_vlan_and_the_loopback_interface() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 40, "");
@@ -120,7 +121,7 @@ fn tags_of_a_vlan_and_the_loopback_interface() {
 #[test]
 fn an_interface_that_goes_is_waited_for() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 30, "");
@@ -155,7 +156,7 @@ fn an_interface_that_goes_is_waited_for() {
 #[test]
 fn an_interface_that_goes_ends_the_command_on_request() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 10, "");
@@ -171,7 +172,7 @@ fn an_interface_that_goes_ends_the_command_on_request() {
 #[test]
 fn what_cannot_be_observed_is_said_in_a_sentence() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let mut observer = folder.start(&wire, "none", "");
@@ -202,7 +203,7 @@ fn what_cannot_be_observed_is_said_in_a_sentence() {
 #[test]
 fn no_thread_keeps_a_privilege() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 10, "");
@@ -233,7 +234,7 @@ fn no_thread_keeps_a_privilege() {
 #[test]
 fn a_closed_pipe_ends_the_command_quietly() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 60, "");
@@ -252,7 +253,7 @@ fn a_closed_pipe_ends_the_command_quietly() {
 #[test]
 fn own_packets_are_seen_as_on_the_wire() {
     let Some(wire) = Wire::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let frames = folder.signed("signed", 10, "");

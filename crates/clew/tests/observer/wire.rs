@@ -11,9 +11,6 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-/// What tests say where there are none.
-pub const SKIPPED: &str = "SKIPPED: network namespaces need root and the command ip";
-
 /// The interface on both sides.
 pub const INTERFACE: &str = "wire";
 

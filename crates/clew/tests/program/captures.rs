@@ -18,7 +18,11 @@ pub fn captures() -> Vec<PathBuf> {
             Ok(entries) => all.extend(entries.map(|entry| entry.unwrap().path())),
             Err(_) => {
                 // Not by println!, which is shown for tests that fail only.
-                let _ = writeln!(io::stderr(), "SKIPPED: no captures in {}", folder.display());
+                let _ = writeln!(
+                    io::stderr(),
+                    "SKIPPED further captures: none in {}",
+                    folder.display()
+                );
             }
         }
     }

@@ -2,6 +2,9 @@
 //! is stripped is the original, and nothing is lost when something goes wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../common/skipped.rs"]
+mod skipped;
+
 mod attacks;
 mod beginning;
 mod captures;

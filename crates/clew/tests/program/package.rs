@@ -17,7 +17,7 @@ fn is_installed(program: &str) -> bool {
 #[test]
 fn the_package_has_what_an_administrator_needs() {
     if !["dpkg-deb", "strip", "dpkg"].into_iter().all(is_installed) {
-        eprintln!("SKIPPED: needs dpkg-deb and strip");
+        crate::skipped::skipped("dpkg-deb and strip");
         return;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -2,6 +2,9 @@
 //! says, and annotated files after they went through the tools of Wireshark.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../common/skipped.rs"]
+mod skipped;
+
 #[path = "../program/beginning.rs"]
 mod beginning;
 mod carriers;

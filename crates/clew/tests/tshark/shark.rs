@@ -91,9 +91,7 @@ pub type Shown = BTreeMap<&'static str, String>;
 pub fn missing(program: &str) -> bool {
     let missing = Command::new(program).arg("--version").output().is_err();
     if missing {
-        // Not by println, which is not seen of tests that pass.
-        let said = b"SKIPPED: tshark, editcap or mergecap is missing: apt-get install tshark\n";
-        std::io::stderr().write_all(said).unwrap();
+        crate::skipped::skipped("tshark, editcap and mergecap");
     }
     missing
 }

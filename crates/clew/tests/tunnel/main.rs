@@ -1,6 +1,9 @@
 //! `clew tunnel` as a whole: servers, clients, directories, over the loopback interface.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../common/skipped.rs"]
+mod skipped;
+
 mod folder;
 mod keys;
 mod moves;

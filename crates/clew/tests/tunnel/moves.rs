@@ -1,7 +1,8 @@
 //! A client that is elsewhere in the middle of a transfer. Needs root; elsewhere it says that it was skipped.
 
 use crate::folder::{Folder, Started};
-use crate::namespaces::{CLIENT, CLIENT_AT, Hosts, SERVER, SERVER_AT, SKIPPED};
+use crate::namespaces::{CLIENT, CLIENT_AT, Hosts, SERVER, SERVER_AT};
+use crate::skipped::{NAMESPACES, skipped};
 use crate::streams::bytes;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -64,7 +65,7 @@ fn to_another(hosts: &Hosts, old: &str, new: &str) {
 #[test]
 fn a_client_that_moves_keeps_its_streams() {
     let Some(hosts) = Hosts::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let _server = serve(&folder, &hosts, "web=echo");
@@ -100,7 +101,7 @@ fn a_client_that_moves_keeps_its_streams() {
 #[test]
 fn a_client_that_only_receives_moves_too() {
     let Some(hosts) = Hosts::new() else {
-        return eprintln!("{SKIPPED}");
+        return skipped(NAMESPACES);
     };
     let folder = Folder::new();
     let far = hosts.within(SERVER, || TcpListener::bind("127.0.0.1:8000").unwrap());

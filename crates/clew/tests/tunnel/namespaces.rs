@@ -10,9 +10,6 @@ use std::thread;
 pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
 
-/// What tests say where there are none.
-pub const SKIPPED: &str = "SKIPPED: network namespaces need root and the command ip";
-
 /// Where the server is, and the client at first.
 pub const SERVER_AT: &str = "10.8.1.2";
 pub const CLIENT_AT: &str = "10.8.1.1";

@@ -1,5 +1,9 @@
+#[path = "../../../../clew/tests/common/skipped.rs"]
+mod skipped;
+
 use super::*;
 use nix::unistd::{getgid, getuid};
+use skipped::skipped;
 use std::process::{Command, Stdio};
 
 fn shell(text: &str) -> Action {
@@ -146,8 +150,7 @@ fn a_second_daemon_of_the_name_is_refused_with_the_process_of_the_first() {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut other) = other else {
-        eprintln!("SKIPPED: needs python3");
-        return;
+        return skipped("python3");
     };
     let mut line = [0; 5];
     io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut line).unwrap();

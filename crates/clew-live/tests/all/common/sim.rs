@@ -1,9 +1,10 @@
 //! Two cores and a link between them, in simulated time: everything follows from a seed.
 
 use super::group::{Keys, OURS, START};
+use clew_live::config::InboundMode;
 use clew_live::packet::{Burst, Clear, Delivery, Moment, Outer, PeerIndex, Reply};
 use clew_live::pool::PrecursorSource;
-use clew_live::receiver::{Done, Inbound, InboundOptions, InboundPolicy, PeerRule};
+use clew_live::receiver::{Done, Inbound, InboundOptions, PeerRule};
 use clew_live::sender::{Outbound, OutboundOptions, Path};
 use clew_packet::{Carrier, Timestamp};
 use clew_wire::Instant;
@@ -144,7 +145,7 @@ impl Sim {
         let mut sender = Outbound::new(Some(OURS.identity(&[(0, 0)], None)), outbound);
         sender.set_path(PEER, path());
         let inbound = InboundOptions {
-            policy: InboundPolicy::Enforce,
+            policy: InboundMode::Enforce,
             ..inbound
         };
         let receiver = Inbound::new(Keys::of(&[0]), inbound, peer_rules(), moment(0, 0), [7; 32]);

@@ -40,14 +40,11 @@ impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         let failure = Self::new(&error);
         match &error {
-            SetupError::NoProgram(name) => {
-                let package = if *name == "ip" {
-                    "iproute2"
-                } else {
-                    "nftables"
-                };
-                failure.hint(format!("install the package {package}"))
-            }
+            SetupError::NoProgram("nft") => failure.hint(
+                "install the package nftables: only inbound = \"monitor\" with outbound = \"prefer\" and \
+                 others = \"pass\" do without",
+            ),
+            SetupError::NoProgram(_) => failure.hint("install the package iproute2"),
             SetupError::Runs { name, .. } => failure.hint(format!(
                 "clew status {name}; clew up --replace CONFIG hands it over to another program"
             )),
@@ -62,7 +59,10 @@ impl From<SetupError> for Failure {
             SetupError::NoQueue(_) => failure.hint(
                 "modprobe -a nfnetlink_queue nft_queue xt_NFQUEUE, or carrier = \"udp-tunnel\"",
             ),
-            SetupError::NoFilter(_) => failure.hint("install the package nftables"),
+            SetupError::NoFilter(_) => failure.hint(
+                "modprobe nf_tables, or use a kernel with what nft names; \
+                 inbound = \"monitor\" and outbound = \"prefer\" need none of it",
+            ),
             SetupError::Io { path, error } if error.kind() == ErrorKind::PermissionDenied => {
                 Self::io(path, error).hint("run the command as root")
             }
@@ -112,5 +112,21 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
             several.join(", ")
         ))
         .hint("name one")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever has `nft` need not install it.
+    #[test]
+    fn only_a_missing_program_is_to_be_installed() {
+        let hint = |error: SetupError| Failure::from(error).hint.unwrap_or_default();
+        assert!(hint(SetupError::NoProgram("nft")).starts_with("install the package nftables"));
+        assert!(hint(SetupError::NoProgram("ip")).ends_with("iproute2"));
+        let refused = hint(SetupError::NoFilter("Operation not supported".into()));
+        assert!(!refused.contains("install"), "{refused}");
+        assert!(refused.contains("nf_tables"), "{refused}");
     }
 }
