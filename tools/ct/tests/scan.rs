@@ -3,6 +3,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../../../crates/clew/tests/common/skipped.rs"]
+mod skipped;
+
+use skipped::skipped;
 use std::fs::{create_dir_all, read, read_dir, read_to_string, remove_dir_all};
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -100,13 +104,8 @@ fn clew() -> Option<PathBuf> {
     if clew.is_file() {
         return Some(clew);
     }
-    skipped("no clew is beside clew-ct: ./check builds both, into one target folder");
+    skipped("clew beside clew-ct, in one target folder");
     None
-}
-
-fn skipped(why: &str) {
-    // Straight to the terminal: of a test that passes, cargo shows nothing else.
-    writeln!(stderr(), "SKIPPED: {why}").expect("the terminal takes a line");
 }
 
 #[test]
