@@ -8,7 +8,7 @@ mod skipped;
 
 use skipped::skipped;
 use std::fs::{create_dir_all, read, read_dir, read_to_string, remove_dir_all};
-use std::io::{Write, stderr};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -66,7 +66,7 @@ impl TestFolder {
         child.wait().unwrap();
         let [out, err] = [output.stdout, output.stderr].map(|b| String::from_utf8(b).unwrap());
         if err.contains("Permission denied") {
-            skipped("this system lets no process but root look into another (Yama)");
+            skipped("root, or a system without Yama");
             return None;
         }
         assert!(output.status.success(), "{err}");

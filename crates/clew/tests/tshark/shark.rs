@@ -3,7 +3,6 @@
 use crate::folder::Folder;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::process::Command;
 
 const DISSECTOR: &str = concat!(
