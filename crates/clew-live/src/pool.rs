@@ -91,14 +91,14 @@ pub trait PrecursorSource {
 
 /// A pool as seen by a process that has just asked where it runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Tap<'a> {
+pub struct PoolHandle<'a> {
     /// The pool.
     pub pool: &'a Pool,
     /// Where the process runs now.
     pub generation: Generation,
 }
 
-impl PrecursorSource for Tap<'_> {
+impl PrecursorSource for PoolHandle<'_> {
     fn take(&mut self, key: &EpochKey) -> Option<Precursor> {
         self.pool.take(key.name(), self.generation)
     }

@@ -9,7 +9,7 @@ use clew_engine::Keyring;
 use clew_live::carrier::{Datagrams, Tun, TunWriter, Udp};
 use clew_live::identity::Identity;
 use clew_live::packet::{Clear, Outer};
-use clew_live::pool::{Generation, Marks, Pool, Tap};
+use clew_live::pool::{Generation, Marks, Pool, PoolHandle};
 use clew_live::receiver::Inbound;
 use clew_live::sender::{Cover, Outbound};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -148,7 +148,7 @@ fn send(
 ) -> io::Result<()> {
     let (mut reader, mut rng) = (tun.reader(), rng()?);
     let (mut packets, mut bursts) = (Vec::new(), Vec::new());
-    let mut tap = Tap {
+    let mut handle = PoolHandle {
         pool,
         generation: GENERATION,
     };
@@ -164,7 +164,7 @@ fn send(
         for bytes in packets.drain(..) {
             // A refusal is counted there, and TCP sends again.
             let _ = outbound.push(Clear { peer: PEER, bytes }, clock.now());
-            outbound.flush(clock.now(), &mut tap, &mut rng, &mut bursts);
+            outbound.flush(clock.now(), &mut handle, &mut rng, &mut bursts);
             for burst in bursts.drain(..) {
                 udp.send(to, None, &burst);
                 outbound.recycle(burst.bytes);

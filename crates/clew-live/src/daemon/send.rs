@@ -6,7 +6,7 @@ use super::shared::{Shared, lock};
 use super::wake::writable;
 use crate::carrier::{Refusal, TunReader};
 use crate::packet::{Burst, Clear, destination};
-use crate::pool::Tap;
+use crate::pool::PoolHandle;
 use clew_packet::KeySource;
 use clew_wire::Instant;
 use rand_core::CryptoRng;
@@ -121,7 +121,7 @@ impl<K: KeySource> Plane<'_, K> {
             ..self.shared.generation
         };
         let pool = &self.shared.pool;
-        let mut tap = Tap { pool, generation };
+        let mut handle = PoolHandle { pool, generation };
         let now = self.shared.clock.now();
         let mut outbound = lock(&self.shared.outbound);
         outbound.set_cost(self.shared.signature_cost());
@@ -129,7 +129,7 @@ impl<K: KeySource> Plane<'_, K> {
             self.forgot = now.instant;
             outbound.forget_echoes(now.instant);
         }
-        outbound.flush(now, &mut tap, rng, &mut self.bursts)
+        outbound.flush(now, &mut handle, rng, &mut self.bursts)
     }
 
     fn send(&mut self) {

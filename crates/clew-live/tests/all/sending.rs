@@ -10,7 +10,7 @@ use clew_group::Scheme;
 use clew_live::config::EmptyPool;
 use clew_live::identity::Unready;
 use clew_live::packet::{Burst, Clear, CookieMessage, Outer, PeerIndex};
-use clew_live::pool::{Generation, Marks, Pool, Tap};
+use clew_live::pool::{Generation, Marks, Pool, PoolHandle};
 use clew_live::receiver::{Inbound, InboundOptions};
 use clew_live::sender::{
     BURST_BYTES_MAX, Cover, FLOWS_MAX, Outbound, OutboundOptions, Path, Unsent, Unsigned,
@@ -92,14 +92,14 @@ fn while_precursors_are_scarce_small_packets_wait_in_any_case() {
     };
     let pool = Pool::new(Marks { low: 1, high: 1 }, generation);
     let mut sender = sender(OutboundOptions::default());
-    let mut tap = Tap {
+    let mut handle = PoolHandle {
         pool: &pool,
         generation,
     };
     let mut out = Vec::new();
-    sender.flush(moment(S, 0), &mut tap, &mut rng(), &mut out);
+    sender.flush(moment(S, 0), &mut handle, &mut rng(), &mut out);
     push(&mut sender, S, udp(1, 1, 60)).unwrap();
-    let next = sender.flush(moment(S, 0), &mut tap, &mut rng(), &mut out);
+    let next = sender.flush(moment(S, 0), &mut handle, &mut rng(), &mut out);
     assert_eq!((out.len(), next.map(|n| n.as_nanos())), (0, Some(S + MS)));
 }
 

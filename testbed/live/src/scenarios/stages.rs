@@ -10,7 +10,7 @@ use clew_engine::Keyring;
 use clew_live::carrier::{Datagrams, Tun, TunReader, TunWriter, Udp};
 use clew_live::identity::Identity;
 use clew_live::packet::{Burst, Clear, Delivery, Outer};
-use clew_live::pool::{Generation, Marks, Pool, Tap};
+use clew_live::pool::{Generation, Marks, Pool, PoolHandle};
 use clew_live::receiver::Inbound;
 use clew_live::sender::{Cover, Outbound};
 use clew_packet::{Candidate, Frame, LinkType, Mode};
@@ -279,13 +279,13 @@ impl Bench {
             }
         });
         let mut bursts = Vec::new();
-        let mut tap = Tap {
+        let mut handle = PoolHandle {
             pool: &self.pool,
             generation: GENERATION,
         };
         let (outbound, rng) = (&mut self.outbound, &mut self.rng);
         timed(times, "flush", || {
-            outbound.flush(now, &mut tap, rng, &mut bursts)
+            outbound.flush(now, &mut handle, rng, &mut bursts)
         });
         Ok(bursts)
     }
