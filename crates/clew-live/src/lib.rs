@@ -18,6 +18,7 @@ mod ecn;
 pub mod histogram;
 pub mod identity;
 pub mod ip_fragments;
+mod load;
 mod mss;
 mod netfilter;
 pub mod packet;

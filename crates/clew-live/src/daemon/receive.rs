@@ -125,6 +125,7 @@ fn send_replies<K: KeySource>(shared: &Shared<K>) {
 pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng) {
     let mut inbound = lock(&shared.inbound);
     while !shared.is_stopping() {
+        inbound.set_cost(shared.signature_cost());
         let Some(work) = inbound.take_work(shared.clock.now()) else {
             let waited = shared.work.wait_timeout(inbound, IDLE);
             inbound = waited.unwrap_or_else(PoisonError::into_inner).0;
