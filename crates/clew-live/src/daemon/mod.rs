@@ -4,6 +4,7 @@
 //! `refill` prepares precursors when nothing else is to do. The thread that called
 //! [`run`] answers `clew status`, and reads files again that changed.
 
+mod accepted;
 mod clocks;
 mod notices;
 mod options;
@@ -19,7 +20,7 @@ mod supervise;
 mod wake;
 
 pub use clocks::status as clock_status;
-pub use reload::{Load, Material};
+pub use reload::{Load, Loaded, Material};
 pub use shared::Dropped;
 pub use supervise::{Hooks, run};
 
@@ -115,6 +116,19 @@ impl Devices {
             }
         };
         Ok(Self { tun, network })
+    }
+
+    /// Leaves all packets of the interface to the queues of others until [`Self::attach`].
+    pub fn detach(&self) {
+        self.tun.detach();
+    }
+
+    /// Takes part in the interface's packets again.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn attach(&self) -> io::Result<()> {
+        self.tun.attach_again()
     }
 
     /// Returns what the kernel does for them.

@@ -172,6 +172,60 @@ fn a_crash_forgets_what_a_fast_clock_signed() {
     }
 }
 
+/// A receiver after a crash, whose memory is lost, in a host whose clock says something else.
+fn restarted(sim: &mut Sim, accepted: Option<Timestamp>, wall: i64) {
+    let options = InboundOptions::default();
+    sim.wall[1] = wall;
+    let start = sim.now_at(1);
+    sim.receiver = Inbound::new(Keys::of(&[0]), options, peer_rules(), start, [7; 32]);
+    if let Some(accepted) = accepted {
+        sim.receiver.forgot_until(accepted);
+    }
+}
+
+/// The clock goes back before the crash, right at the start or later: no packet counts that was accepted
+/// before, and honest ones count as soon as they are newer.
+#[test]
+fn after_a_crash_and_a_clock_step_back_no_replay_counts() {
+    let back = -10 * SECOND_NS as i64;
+    for [at_start, later] in [[back, back], [0, back], [0, 2 * back], [0, 0]] {
+        let mut sim = Sim::new(12);
+        sim.read(20 * S, vec![udp(1, 1, 400)]);
+        sim.run(21 * S);
+        let copy = sim.sent[0].clone();
+        let accepted = sim.receiver.latest_accepted();
+        assert!(accepted.is_some() && sim.delivered.len() == 1);
+        restarted(&mut sim, accepted, at_start);
+        sim.inject(21 * S, copy.clone(), sender_address());
+        sim.run(22 * S);
+        sim.wall[1] = later;
+        sim.run(23 * S);
+        for at in 23..35 {
+            sim.inject(at * S, copy.clone(), sender_address());
+        }
+        sim.run(40 * S);
+        assert_eq!(sim.delivered.len(), 1, "{at_start} {later}");
+        sim.read(40 * S, vec![udp(1, 2, 400)]);
+        sim.run(42 * S);
+        assert_eq!(sim.names(), [(1, 1), (1, 2)], "{at_start} {later}");
+    }
+}
+
+/// What earlier receivers accepted outlasts a hand-over, and does not make packets stale that are under way.
+#[test]
+fn what_was_forgotten_is_known_behind_a_hand_over() {
+    let mut sim = Sim::new(13);
+    sim.read(20 * S, vec![udp(1, 1, 400)]);
+    sim.run(21 * S);
+    let (copy, memory) = (sim.sent[0].clone(), sim.receiver.replay_memory());
+    let accepted = sim.receiver.latest_accepted();
+    restarted(&mut sim, accepted, 0);
+    sim.receiver.restore_replay_memory(&memory).unwrap();
+    sim.inject(21 * S, copy, sender_address());
+    sim.run(22 * S);
+    assert_eq!(sim.receiver.metrics().verdicts.of(Reason::Duplicate), 1);
+}
+
 #[test]
 fn a_key_that_is_not_in_force_yet_says_so() {
     let identity = OURS.identity(&[(2, START + S)], None);

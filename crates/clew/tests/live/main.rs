@@ -19,6 +19,7 @@ mod others;
 mod replace;
 mod service;
 mod sizes;
+mod supervisor;
 mod traffic;
 mod trailer;
 mod ways;
