@@ -59,7 +59,7 @@ pub enum SetupError {
         keys: String,
     },
     /// Another daemon has a prefix.
-    #[error("prefix {one}: daemon {other} has {its}")]
+    #[error("prefix {one} belongs to another daemon: {other} has {its}")]
     Shared {
         /// The prefix.
         one: IpNet,

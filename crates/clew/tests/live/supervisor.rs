@@ -232,7 +232,7 @@ fn a_second_daemon_with_a_prefix_of_the_first_is_refused() {
     let second = lan.in_host(ONE, &["up", other.to_str().unwrap()]);
     let said = text(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{said}");
-    let wanted = format!("daemon {} has {}/32", lan.name(ONE), Lan::v4(TWO));
+    let wanted = format!("another daemon: {} has {}/32", lan.name(ONE), Lan::v4(TWO));
     assert!(said.contains(&wanted), "{said}");
     assert_eq!(lan.state(ONE), before);
     // In another namespace it is another network.
@@ -249,4 +249,27 @@ fn a_second_daemon_with_a_prefix_of_the_first_is_refused() {
     let moved = moved.args(["-c", &script]).stdout(Stdio::null()).status();
     assert!(moved.unwrap().success());
     lan.up(TWO, &two, &[]);
+}
+
+/// What root's process cannot make again stands in a file, and so in the metrics of the data plane.
+#[test]
+fn what_is_not_in_force_is_a_metric() {
+    let Some(mut lan) = Lan::new() else { return };
+    let path = lan.configure(ONE, "metrics = \"127.0.0.1:9909\"", true);
+    lan.up(ONE, &path, &[]);
+    let program = "import urllib.request\n\
+        print(urllib.request.urlopen('http://127.0.0.1:9909/metrics').read().decode())";
+    let shows = |line: &str| {
+        let output = lan.python(ONE, program).wait_with_output().unwrap();
+        text(&output.stdout).lines().any(|found| found == line)
+    };
+    until("the metric", || shows("clew_live_in_force 1"));
+    let trouble = Path::new("/run/clew")
+        .join(lan.name(ONE))
+        .join("not-in-force");
+    fs::write(&trouble, "nftables").unwrap();
+    fs::set_permissions(&trouble, fs::Permissions::from_mode(0o644)).unwrap();
+    until("the metric of trouble", || shows("clew_live_in_force 0"));
+    fs::remove_file(&trouble).unwrap();
+    until("the end of it", || shows("clew_live_in_force 1"));
 }

@@ -38,7 +38,6 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         refuse_revoked(&config, &checked.signer)?;
     }
     place.refuse_second()?;
-    refuse_shared_prefixes(&config)?;
     // What is in the way is noticed before the first file is written.
     let plan = match place.is_set_up() {
         true => None,
@@ -89,6 +88,7 @@ fn refuse_revoked(config: &Config, signer: &Signer) -> Result<(), Failure> {
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
     own::refuse_own(config)?;
+    refuse_shared_prefixes(config)?;
     let signer = probe::ask(path, config, &user)?;
     Ok(Checked { user, signer })
 }
