@@ -87,9 +87,9 @@ fn refuse_revoked(config: &Config, signer: &Signer) -> Result<(), Failure> {
 /// Reads everything that can be read. The data plane's user reads keys, and nobody else.
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
+    let signer = probe::ask(path, config, &user)?;
     own::refuse_own(config)?;
     refuse_shared_prefixes(config)?;
-    let signer = probe::ask(path, config, &user)?;
     Ok(Checked { user, signer })
 }
 
