@@ -17,9 +17,18 @@ pub(crate) fn lower_priority() {
 
 /// Detaches the queue of a TUN from its interface.
 pub(crate) fn detach_tun_queue(tun: BorrowedFd<'_>) -> io::Result<()> {
+    set_tun_queue(tun, libc::IFF_DETACH_QUEUE)
+}
+
+/// Attaches it again. That needs no privilege.
+pub(crate) fn attach_tun_queue(tun: BorrowedFd<'_>) -> io::Result<()> {
+    set_tun_queue(tun, libc::IFF_ATTACH_QUEUE)
+}
+
+fn set_tun_queue(tun: BorrowedFd<'_>, flag: libc::c_int) -> io::Result<()> {
     // SAFETY: all bytes of the structure may be zero: numbers, and a name.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    request.ifr_ifru.ifru_flags = libc::IFF_DETACH_QUEUE as libc::c_short;
+    request.ifr_ifru.ifru_flags = flag as libc::c_short;
     // SAFETY: the descriptor is open as long as it is borrowed. The call reads one `ifreq`, which lives
     // until it returns, and changes no memory of this process.
     let done = unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETQUEUE, &raw const request) };

@@ -88,7 +88,7 @@ impl Unlock {
             return Err(Failure::file(path, "encrypted with a passphrase")
                 .hint("a daemon needs a key encrypted with an unlock file, or not at all"));
         }
-        let (text, _) = self.read_unwarned(path)?;
+        let (text, _) = self.clear(path, text)?;
         if let Some(advice) = exposed_to_others_than(path, reader) {
             mention!("clew: warning: {advice}");
         }
@@ -96,7 +96,15 @@ impl Unlock {
     }
 
     fn read_unwarned(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
-        let text = read_text(path)?;
+        self.clear(path, read_text(path)?)
+    }
+
+    /// Decrypts the text of a key file if it is encrypted.
+    fn clear(
+        &self,
+        path: &Path,
+        text: Zeroizing<String>,
+    ) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
         let secret = match encryption::needs(&text).map_err(|e| undecoded(path, &e))? {
             Needs::Nothing => return Ok((text, None)),
             Needs::Passphrase => self.passphrase(path)?,

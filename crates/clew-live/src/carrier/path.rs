@@ -24,6 +24,11 @@ impl PathMtu {
         }
     }
 
+    /// Takes over what errors said of the same path to an earlier configuration.
+    pub const fn keep_lowered(&mut self, earlier: &Self) {
+        self.lowered = earlier.lowered;
+    }
+
     /// Takes an error that says so. Returns whether the path MTU changed.
     pub fn lower(&mut self, to: u32, now: Instant) -> bool {
         let to = u16::try_from(to).unwrap_or(u16::MAX).max(PATH_MTU_LEAST);

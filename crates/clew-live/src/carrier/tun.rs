@@ -32,6 +32,8 @@ pub struct Tun {
     mtu: usize,
     /// The kernel refused a super-packet that was put together here.
     writes_single: Arc<AtomicBool>,
+    /// The kernel puts no packets into this queue.
+    is_detached: Arc<AtomicBool>,
 }
 
 impl Tun {
@@ -64,6 +66,7 @@ impl Tun {
             device: Arc::new(device),
             mtu: usize::from(mtu),
             writes_single: Arc::default(),
+            is_detached: Arc::default(),
         })
     }
 
@@ -78,7 +81,19 @@ impl Tun {
     /// in the queue is lost, so read it before.
     pub fn detach(&self) {
         // An interface of one queue, or one that is gone, has nothing to give up.
-        let _ = crate::sys::detach_tun_queue(self.as_fd());
+        let detached = crate::sys::detach_tun_queue(self.as_fd());
+        self.is_detached.store(detached.is_ok(), Ordering::Relaxed);
+    }
+
+    /// Takes the queue back that [`detach`](Self::detach) gave up.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn attach_again(&self) -> io::Result<()> {
+        match self.is_detached.swap(false, Ordering::Relaxed) {
+            true => crate::sys::attach_tun_queue(self.as_fd()),
+            false => Ok(()),
+        }
     }
 
     /// Returns how many packets the interface had no room for, because nobody read them in time.

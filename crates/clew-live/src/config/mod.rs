@@ -6,16 +6,17 @@
 mod error;
 mod exclude;
 mod file;
+mod keys;
 
 pub(crate) use error::plain;
 pub use error::{ConfigError, Rule};
 pub use exclude::{Exclude, Protocol};
 pub use file::is_name;
+pub use keys::SetupKeys;
 
 use crate::sender::{Cover, WindowSize};
 use ipnet::IpNet;
-use serde::Deserialize;
-use std::fmt::Debug;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub const EXCLUDES_MAX: usize = 64;
 pub const FILE_MAX: u64 = 1 << 20;
 
 /// What is done to packets that come from a peer's prefix without a valid signature.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InboundMode {
     /// Those that come beside the carrier pass, and are counted.
@@ -49,7 +50,7 @@ pub enum InboundMode {
 }
 
 /// What is done to packets for a peer that cannot be signed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutboundMode {
     /// They leave unsigned while no daemon runs.
@@ -60,7 +61,7 @@ pub enum OutboundMode {
 }
 
 /// What is done to packets between this host and others that are not peers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OthersMode {
     /// They pass unsigned, uncounted.
@@ -71,7 +72,7 @@ pub enum OthersMode {
 }
 
 /// How signed packets travel (`spec/carriers.md`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarrierMode {
     /// The whole packet in a UDP datagram.
@@ -231,71 +232,4 @@ impl Config {
             || self.outbound == OutboundMode::Require
             || self.others == OthersMode::Refuse
     }
-
-    /// Returns a text of all that the set-up and a daemon's sockets follow from: a line for each key. Two
-    /// configurations with one text differ only in what a running daemon takes over.
-    pub fn setup(&self) -> String {
-        let Self {
-            name,
-            key: _,
-            unlock_with: _,
-            user,
-            inbound,
-            outbound,
-            others,
-            carrier,
-            port,
-            table,
-            interface,
-            mtu,
-            path_mtu: _,
-            offload,
-            whole_windows,
-            sign_ntp,
-            grace: _,
-            relay,
-            exclude,
-            signing: _,
-            metrics,
-            peers,
-        } = self;
-        let prefixes: Vec<&Vec<IpNet>> = peers.iter().map(|peer| &peer.prefixes).collect();
-        let lines: [(&str, &dyn Debug); 17] = [
-            ("name", name),
-            ("user", user),
-            ("inbound", inbound),
-            ("outbound", outbound),
-            ("others", others),
-            ("carrier", carrier),
-            ("port", port),
-            ("table", table),
-            ("interface", interface),
-            ("mtu", mtu),
-            ("offload", offload),
-            ("whole-windows", whole_windows),
-            ("sign-ntp", sign_ntp),
-            ("relay", relay),
-            ("exclude", exclude),
-            ("metrics", metrics),
-            ("prefixes", &prefixes),
-        ];
-        let lines = lines.map(|(key, value)| format!("{key} = {value:?}\n"));
-        lines.concat()
-    }
-}
-
-/// Returns the keys that differ in two texts of [`Config::setup`]. None differ if a running daemon can take
-/// the other configuration.
-pub fn changed_keys(one: &str, other: &str) -> Vec<String> {
-    let key = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-    let has = |text: &str, line: &str| text.lines().any(|other| other == line);
-    let missing = |from: &str, of: &str| -> Vec<String> {
-        let lines = of.lines().filter(|line| !has(from, line));
-        lines.map(key).collect()
-    };
-    let mut keys = missing(one, other);
-    keys.extend(missing(other, one));
-    keys.sort_unstable();
-    keys.dedup();
-    keys
 }

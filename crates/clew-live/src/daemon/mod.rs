@@ -4,6 +4,7 @@
 //! `refill` prepares precursors when nothing else is to do. The thread that called
 //! [`run`] answers `clew status`, and reads files again that changed.
 
+mod accepted;
 mod clocks;
 mod drops;
 mod notices;
@@ -21,7 +22,7 @@ mod wake;
 
 pub use clocks::status as clock_status;
 pub use drops::{DroppedIn, DroppedOut};
-pub use reload::{Load, Material};
+pub use reload::{Load, Loaded, Material};
 pub use supervise::{Hooks, run};
 
 use crate::carrier::{Network, Offloads, Raw, Tun, Udp};
@@ -116,6 +117,19 @@ impl Devices {
             }
         };
         Ok(Self { tun, network })
+    }
+
+    /// Leaves all packets of the interface to the queues of others until [`Self::attach`].
+    pub fn detach(&self) {
+        self.tun.detach();
+    }
+
+    /// Takes part in the interface's packets again.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn attach(&self) -> io::Result<()> {
+        self.tun.attach_again()
     }
 
     /// Returns what the kernel does for them.

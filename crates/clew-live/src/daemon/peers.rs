@@ -80,7 +80,8 @@ impl Peers {
         for (new, old) in self.reaches.iter_mut().zip(&earlier.reaches) {
             let is_same = new.remote == old.remote || new.remote.is_none() && old.is_learned;
             if is_same {
-                let path = new.path;
+                let mut path = new.path;
+                path.keep_lowered(&old.path);
                 *new = Reach { path, ..*old };
             }
         }
@@ -284,6 +285,29 @@ mod tests {
         new.keep_learned(&old);
         let remotes: Vec<_> = new.reaches().iter().map(|reach| reach.remote).collect();
         assert_eq!(remotes, ["10.0.0.3:4909".parse().ok(), Some(from)]);
+    }
+
+    /// Else packets that are too long would be lost until the network says so again.
+    #[test]
+    fn a_reload_keeps_lowered_paths_of_end_points_that_stay() {
+        let mut old = Peers::new(&config(TWO));
+        old.learn(PeerIndex(1), "192.0.2.1:40000".parse().unwrap(), at(0));
+        for to in ["10.0.0.2:4909", "192.0.2.1:40000"] {
+            assert!(old.lower(to.parse().unwrap(), 1400, at(1)));
+        }
+        let mtus = |text: &str, now| {
+            let mut new = Peers::new(&config(text));
+            new.keep_learned(&old);
+            new.paths(at(now))
+                .map(|(_, path)| path.mtu)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(mtus(TWO, 2), [1400, 1400]);
+        assert_eq!(mtus(TWO, 700), [1500, 1500], "as without a reload");
+        let moved = TWO.replace("\"10.0.0.2\"", "\"10.0.0.3\"");
+        assert_eq!(mtus(&moved, 2), [1500, 1400]);
+        let shorter = format!("path-mtu = 1300\n{TWO}");
+        assert_eq!(mtus(&shorter, 2), [1300, 1300]);
     }
 
     #[test]

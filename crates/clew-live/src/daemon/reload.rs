@@ -20,6 +20,32 @@ pub struct Material<K> {
 /// Reads the files of a configuration, or says in a sentence why that fails.
 pub type Load<K> = Box<dyn Fn(&Config) -> Result<Material<K>, String> + Send + Sync>;
 
+/// What was read from files, and how these were then.
+pub struct Loaded<K> {
+    pub(super) stamps: Stamps,
+    pub(super) material: Material<K>,
+}
+
+impl<K> Loaded<K> {
+    /// Reads the files of a configuration. One that changes meanwhile is read again when a daemon runs.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn read<E>(
+        config: &Config,
+        load: impl FnOnce(&Config) -> Result<Material<K>, E>,
+    ) -> Result<Self, E> {
+        let stamps = Stamps::of(config);
+        let material = load(config)?;
+        Ok(Self { stamps, material })
+    }
+
+    /// Returns what was read.
+    pub const fn material(&self) -> &Material<K> {
+        &self.material
+    }
+}
+
 /// A file as it was when it was read: another one has another stamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {

@@ -1,4 +1,8 @@
 //! What the threads of a data plane share.
+//!
+//! A thread that holds a lock takes only those behind it in this order: `delivery`, `peers`, `outbound`,
+//! `inbound`; then one of `config`, `identity` and `dropped`, with no other behind it. No lock is held while a
+//! signature is verified or a precursor is prepared.
 
 use super::drops::{DroppedIn, Drops};
 use super::options::{inbound_options, marks, outbound_options};
@@ -155,7 +159,7 @@ impl<K: KeySource> Shared<K> {
             tun,
             network,
         };
-        shared.apply_paths();
+        shared.apply_peers();
         Ok(shared)
     }
 
@@ -232,32 +236,43 @@ impl<K: KeySource> Shared<K> {
         drop(inbound);
         *lock(&self.identity) = identity;
         *lock(&self.config) = Arc::new(config);
+        self.apply_peers();
+    }
+
+    /// Tells the core who peers are, and where.
+    fn apply_peers(&self) {
+        let config = self.config();
+        let table = lock(&self.peers);
+        let rule = |(peer, group): (&crate::config::Peer, &GroupTag)| PeerRule {
+            group: *group,
+            prefixes: peer.prefixes.clone(),
+            address: peer.endpoint.map(|endpoint| endpoint.ip()),
+            mss: None,
+        };
+        let rules: Vec<PeerRule> = config.peers.iter().zip(&table.groups).map(rule).collect();
+        drop(table);
+        lock(&self.inbound).set_peers(rules);
         self.apply_paths();
     }
 
-    /// Tells the core where peers are.
+    /// Tells the core where peers are, and how long packets to them may be.
     pub fn apply_paths(&self) {
         let now = self.clock.now().instant;
-        let config = self.config();
+        let carrier = self.config().carrier;
         let mut table = lock(&self.peers);
-        if config.carrier == CarrierMode::UdpTransport {
+        if carrier == CarrierMode::UdpTransport {
             table.peers.find_locals(own_address);
         }
+        let count = u16::try_from(table.groups.len()).unwrap_or(u16::MAX);
         let mut outbound = lock(&self.outbound);
         for (peer, path) in table.peers.paths(now) {
             outbound.set_path(peer, path);
         }
-        let rules = (0..).zip(config.peers.iter().zip(&table.groups));
-        let rule = |(index, (peer, group)): (u16, (&crate::config::Peer, &GroupTag))| PeerRule {
-            group: *group,
-            prefixes: peer.prefixes.clone(),
-            address: peer.endpoint.map(|endpoint| endpoint.ip()),
-            mss: outbound.mss(PeerIndex(index)),
-        };
-        let rules: Vec<PeerRule> = rules.map(rule).collect();
+        let mss = (0..count).map(|index| outbound.mss(PeerIndex(index)));
+        let mss: Vec<Option<u16>> = mss.collect();
         drop(outbound);
         drop(table);
-        lock(&self.inbound).set_peers(rules);
+        lock(&self.inbound).set_mss(&mss);
     }
 
     /// Reads what the network said about datagrams.

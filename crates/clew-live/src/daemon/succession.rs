@@ -5,7 +5,9 @@
 //! none: then nothing is accepted that was signed before the start. Precursors are never handed on.
 
 use super::shared::{Shared, lock};
+use crate::config::SetupKeys;
 use crate::packet::PeerIndex;
+use crate::setup::EXCHANGE;
 use clew_packet::KeySource;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -20,8 +22,10 @@ const STATE_MAX: u64 = 128 << 20;
 /// The first line of the file. The replay memory follows.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
+    /// [`EXCHANGE`] of whoever wrote it.
+    version: u32,
     /// What the daemon was set up for.
-    setup: String,
+    setup: SetupKeys,
     /// Where peers without a configured end point are.
     learned: Vec<Option<SocketAddr>>,
 }
@@ -44,7 +48,8 @@ impl<K: KeySource> Shared<K> {
         let reaches = table.peers.reaches().iter();
         let learned = reaches.map(|reach| reach.remote.filter(|_| reach.is_learned));
         let head = Head {
-            setup: self.config().setup(),
+            version: EXCHANGE,
+            setup: SetupKeys::of(&self.config()),
             learned: learned.collect(),
         };
         drop(table);
@@ -82,7 +87,8 @@ impl<K: KeySource> Shared<K> {
             Ok(head) => head,
             Err(_) => return Ok(Found::Unusable),
         };
-        if head.setup != self.config().setup() {
+        let own = SetupKeys::of(&self.config());
+        if head.version != EXCHANGE || !head.setup.changed(&own).is_empty() {
             return Ok(Found::Unusable);
         }
         let restored = lock(&self.inbound).restore_replay_memory(&bytes[end + 1..]);

@@ -1,12 +1,13 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
+use super::accepted::Accepted;
 use super::clocks::Clocks;
 use super::notices::{Notices, Topic};
-use super::reload::Stamps;
+use super::reload::{Loaded, Stamps};
 use super::shared::{Shared, lock};
 use super::succession::Found;
 use super::{Devices, Load, receive, refill, send};
-use crate::config::{Config, changed_keys};
+use crate::config::{Config, SetupKeys};
 use crate::control::{Answer, Control, Request};
 use crate::status::{Filtered, Status};
 use clew_packet::KeySource;
@@ -26,6 +27,9 @@ use tracing::{info, warn};
 /// How often files and threads are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
+/// How far the clock may be behind what was accepted before without a word.
+const BEHIND: Duration = Duration::from_secs(10);
+
 /// How long each half of a data plane may take to finish what it has.
 const FINISH: Duration = Duration::from_millis(500);
 
@@ -34,7 +38,7 @@ const FINISH_LOOK: Duration = Duration::from_millis(1);
 
 /// What the program around a daemon gives it.
 pub struct Hooks<K, R> {
-    /// Reads key and group files.
+    /// Reads key and group files again.
     pub load: Load<K>,
     /// Makes a source of randomness.
     pub rng: fn() -> R,
@@ -42,6 +46,8 @@ pub struct Hooks<K, R> {
     pub path: PathBuf,
     /// Where a data plane leaves what the next one needs.
     pub succession: PathBuf,
+    /// Where it keeps how far packets were accepted.
+    pub accepted: PathBuf,
     /// The program's version.
     pub version: String,
     /// Called once when packets go through.
@@ -54,9 +60,10 @@ pub struct Hooks<K, R> {
 /// thread already; the last one reads all files again.
 ///
 /// # Errors
-/// Files cannot be read at the start, or an interface is lost.
+/// It cannot start, or an interface is lost.
 pub fn run<K, R>(
     config: Config,
+    loaded: Loaded<K>,
     devices: Devices,
     control: &Control,
     signals: &SignalFd,
@@ -66,12 +73,13 @@ where
     K: KeySource + Send,
     R: CryptoRng,
 {
-    let stamps = Stamps::of(&config);
-    let material = (hooks.load)(&config)?;
+    let Loaded { stamps, material } = loaded;
     let mut secret = [0; 32];
     (hooks.rng)().fill_bytes(&mut secret);
     let shared = Shared::new(config, devices, material, secret);
     let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
+    let mut accepted = Accepted::read(&hooks.accepted);
+    forget(&shared, &accepted);
     take_over(&shared, &hooks.succession);
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
@@ -85,6 +93,7 @@ where
             filtered: Filtered::default(),
             clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
+            accepted: &mut accepted,
         };
         supervisor.see_signer();
         on_ready();
@@ -102,6 +111,7 @@ where
         }
         Ok(())
     })?;
+    accepted.end(lock(&shared.inbound).latest_accepted());
     if let Err(error) = shared.leave(&succession) {
         warn!(
             "{}: {error}: the next data plane begins anew",
@@ -109,6 +119,21 @@ where
         );
     }
     Ok(())
+}
+
+/// Refuses what data planes before this one may have accepted.
+fn forget<K: KeySource>(shared: &Shared<K>, accepted: &Accepted) {
+    let Some(until) = accepted.until() else {
+        return;
+    };
+    let now = shared.clock.now().wall;
+    let ahead = Duration::from_nanos(until.since(now));
+    if ahead > BEHIND {
+        warn!(
+            "the clock is {ahead:.0?} behind what was accepted before: nothing is accepted until then"
+        );
+    }
+    lock(&shared.inbound).forgot_until(until);
 }
 
 /// Takes over what the data plane before left, or accepts nothing that was signed before now.
@@ -177,6 +202,7 @@ struct Supervisor<'a, K, R> {
     filtered: Filtered,
     clocks: Clocks,
     turns: [u64; 2],
+    accepted: &'a mut Accepted,
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -243,6 +269,8 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
         self.notices.forget(now);
         self.shared.count_arrivals();
+        let latest = lock(&self.shared.inbound).latest_accepted();
+        self.accepted.see(latest);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         let turns = [0, 1].map(|at| self.shared.turns[at].load(Ordering::Relaxed));
@@ -260,7 +288,8 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             Ok(config) => config,
             Err(error) => return self.refuse(error.to_string()),
         };
-        let keys = changed_keys(&self.shared.config().setup(), &config.setup());
+        let [old, new] = [&*self.shared.config(), &config].map(SetupKeys::of);
+        let keys = old.changed(&new);
         if !keys.is_empty() {
             let (path, keys) = (self.hooks.path.display(), keys.join(", "));
             return self.refuse(format!(

@@ -40,7 +40,7 @@ use crate::load::{SignatureCost, SignatureLoad};
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
-use clew_packet::{BadMemory, KeySource, Receiver, Windows};
+use clew_packet::{BadMemory, KeySource, Receiver, Timestamp, Windows};
 use clew_wire::Instant;
 use cookie::CookieJar;
 use followers::Followers;
@@ -150,6 +150,17 @@ impl<K: KeySource> Inbound<K> {
         self.receiver.restore_replay_memory(bytes)
     }
 
+    /// Returns the latest timestamp that was accepted, if there is one.
+    pub fn latest_accepted(&self) -> Option<Timestamp> {
+        self.receiver.latest_accepted()
+    }
+
+    /// Takes note that receivers before this one, whose memory is lost, may have accepted timestamps up to
+    /// `until`: those are refused, whatever the clock says.
+    pub fn forgot_until(&mut self, until: Timestamp) {
+        self.receiver.forgot_until(until);
+    }
+
     /// Returns whether packets wait for anything.
     pub fn is_idle(&self) -> bool {
         self.queue.count() == 0 && self.order.size().0 == 0
@@ -160,6 +171,11 @@ impl<K: KeySource> Inbound<K> {
         self.peers = Peers::new(peers);
         let addresses = self.peers.addresses().map(Source::from);
         self.queue.standings.expect(addresses);
+    }
+
+    /// Takes the largest TCP segments towards all peers, in their order.
+    pub fn set_mss(&mut self, mss: &[Option<u16>]) {
+        self.peers.set_mss(mss);
     }
 
     /// Takes the payload of a UDP datagram. Returns the cookie that it holds, if it is one.

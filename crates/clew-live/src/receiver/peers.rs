@@ -53,6 +53,13 @@ impl Peers {
         found.next()?.iter().find(is_of_group).copied()
     }
 
+    /// Takes the largest TCP segments towards all peers, in their order.
+    pub fn set_mss(&mut self, mss: &[Option<u16>]) {
+        for (rule, mss) in self.rules.iter_mut().zip(mss) {
+            rule.mss = *mss;
+        }
+    }
+
     /// Returns where peers are configured to be.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.rules.iter().filter_map(|rule| rule.address)

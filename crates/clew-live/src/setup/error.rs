@@ -1,6 +1,8 @@
 //! Why a host cannot be set up.
 
+use super::EXCHANGE;
 use crate::config::plain;
+use ipnet::IpNet;
 use std::io;
 use std::path::PathBuf;
 
@@ -34,9 +36,38 @@ pub enum SetupError {
         /// The process that holds its lock.
         process: i32,
     },
-    /// Another set-up of this name was not undone.
-    #[error("{0} is set up already, otherwise, and no daemon runs")]
+    /// A set-up that ended half-way was not undone.
+    #[error("{0} is set up in part, and no daemon runs")]
     Left(String),
+    /// A program of another version set up.
+    #[error(
+        "{name} was set up by another clew, with version {version} of what supervisor and data plane \
+         exchange: this one has version {EXCHANGE}"
+    )]
+    OtherVersion {
+        /// The daemon.
+        name: String,
+        /// The other version.
+        version: u32,
+    },
+    /// The set-up is another one.
+    #[error("{name} has another set-up: {keys} differ")]
+    OtherKeys {
+        /// The daemon.
+        name: String,
+        /// Keys of the configuration, with commas between.
+        keys: String,
+    },
+    /// Another daemon has a prefix.
+    #[error("prefix {one} belongs to another daemon: {other} has {its}")]
+    Shared {
+        /// The prefix.
+        one: IpNet,
+        /// The other daemon's.
+        its: IpNet,
+        /// Its name.
+        other: String,
+    },
     /// Something of this name is there, and is not ours.
     #[error("{what} exists already: choose another `{key}` in the configuration")]
     Exists {

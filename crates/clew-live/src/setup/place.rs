@@ -1,12 +1,11 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
-use super::{Action, Force, Plan, SetupError, Step, programs, ruleset};
-use crate::config::Config;
+use super::{Action, Force, Kept, Plan, SetupError, Step, programs};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::unistd::{Gid, Uid, chown};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -14,6 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of all daemons.
 const RUN: &str = "/run/clew";
+
+/// The file that a supervisor locks, in the folder of a daemon.
+const LOCK: &str = "lock";
 
 /// The folder of what daemons remember when they are down.
 const STATE: &str = "/var/lib/clew-live";
@@ -35,28 +37,6 @@ pub struct Made {
     pub left: Option<Kept>,
 }
 
-/// What a later command has to know of a set-up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// Whether packets stay away while no daemon runs.
-    pub fails_closed: bool,
-    /// What was set up, by [`Config::setup`].
-    pub setup: String,
-    /// The table of nftables.
-    pub table: String,
-}
-
-impl Kept {
-    /// Returns what is kept of a configuration.
-    pub fn of(config: &Config) -> Self {
-        Self {
-            fails_closed: config.fails_closed(),
-            setup: config.setup(),
-            table: ruleset::table(config),
-        }
-    }
-}
-
 /// Held while a process runs.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "the lock goes when the file is closed")] File);
@@ -74,10 +54,14 @@ impl Place {
         }
     }
 
-    /// Returns the names of all places.
+    /// Returns the names of all places. A folder without a lock is no daemon's.
     pub fn names() -> Vec<String> {
-        let entries = fs::read_dir(RUN).into_iter().flatten().flatten();
-        let entries = entries.filter(|entry| entry.path().is_dir());
+        Self::names_in(Path::new(RUN))
+    }
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = entries.filter(|entry| entry.path().join(LOCK).is_file());
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.collect();
         names.sort();
@@ -104,6 +88,11 @@ impl Place {
         self.state_folder().join("groups")
     }
 
+    /// Returns the file that says how far packets were accepted. It outlasts the daemon.
+    pub fn accepted(&self) -> PathBuf {
+        self.state_folder().join("accepted")
+    }
+
     fn state_folder(&self) -> PathBuf {
         Path::new(STATE).join(&self.name)
     }
@@ -116,8 +105,12 @@ impl Place {
         let folder = self.state_folder();
         self.make_folder(Path::new(STATE), 0o755)?;
         self.make_folder(&folder, 0o700)?;
-        let file = self.known_groups();
-        for path in [&folder, &file].into_iter().filter(|path| path.exists()) {
+        let files = [self.known_groups(), self.accepted()];
+        for path in [&folder]
+            .into_iter()
+            .chain(&files)
+            .filter(|path| path.exists())
+        {
             let owned = chown(path, Some(user), Some(group));
             self.failed(path, owned.map_err(io::Error::from))?;
         }
@@ -134,7 +127,8 @@ impl Place {
         self.folder.join("handed-over")
     }
 
-    /// Returns the file whose presence says that the set-up waits for an administrator to confirm it.
+    /// Returns the file whose presence says that the set-up waits for an administrator to confirm it. It
+    /// says until when, in seconds since 1970.
     pub fn unconfirmed(&self) -> PathBuf {
         self.folder.join("unconfirmed")
     }
@@ -144,7 +138,7 @@ impl Place {
     }
 
     fn supervisor_lock(&self) -> PathBuf {
-        self.folder.join("lock")
+        self.folder.join(LOCK)
     }
 
     fn daemon_lock(&self) -> PathBuf {

@@ -9,7 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Capability sets of a process that count. The bounding set is a limit that no_new_privs closes.
+/// Capability sets of a process that count. The bounding set is a limit, which only root can lower, and which
+/// no_new_privs closes in any case.
 const SETS: [&str; 4] = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
 
 /// Becomes another user for good, and checks that no privilege is left. Call it before any thread
@@ -19,10 +20,25 @@ const SETS: [&str; 4] = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
 /// The system refuses, or a privilege is left.
 pub fn become_user(user: &User) -> Result<(), SetupError> {
     let failed = |error: nix::Error| trouble(error.into());
+    bound(&CapsHashSet::new())?;
     setgroups(&[]).map_err(failed)?;
     setresgid(user.gid, user.gid, user.gid).map_err(failed)?;
     setresuid(user.uid, user.uid, user.uid).map_err(failed)?;
     have_none()
+}
+
+/// Takes all capabilities but these out of the bounding set, so that no program could ever get one. A process
+/// without CAP_SETPCAP may not, and keeps the set that its service manager gave it.
+fn bound(kept: &CapsHashSet) -> Result<(), SetupError> {
+    let refused = |error: caps::errors::CapsError| trouble(io::Error::other(error.to_string()));
+    if !caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(refused)? {
+        return Ok(());
+    }
+    let held = caps::read(None, CapSet::Bounding).map_err(refused)?;
+    for capability in held.difference(kept) {
+        caps::drop(None, CapSet::Bounding, *capability).map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Becomes another user who may say what becomes of queued packets, and nothing else: the process keeps
@@ -34,10 +50,11 @@ pub fn become_user_of_queue(user: &User) -> Result<(), SetupError> {
     let failed = |error: nix::Error| trouble(error.into());
     let refused = |error: caps::errors::CapsError| trouble(io::Error::other(error.to_string()));
     setgroups(&[]).map_err(failed)?;
+    let one = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
+    bound(&one)?;
     prctl::set_keepcaps(true).map_err(failed)?;
     setresgid(user.gid, user.gid, user.gid).map_err(failed)?;
     setresuid(user.uid, user.uid, user.uid).map_err(failed)?;
-    let one = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
     // The effective set is empty since the user changed.
     caps::set(None, CapSet::Permitted, &one).map_err(refused)?;
     caps::set(None, CapSet::Effective, &one).map_err(refused)?;

@@ -152,24 +152,77 @@ fn a_restarted_receiver_refuses_what_is_older() {
     assert_eq!(sim.receiver.metrics().verdicts.of(Reason::Stale), 1);
 }
 
-/// A crash forgets what was accepted. Timestamps after the restart are fresh again: those of a sender whose
-/// clock is ahead.
+/// A crash forgets what was accepted. Timestamps after the restart would be fresh again: those of a sender
+/// whose clock is ahead. So a daemon keeps how far it accepted.
 #[test]
-fn a_crash_forgets_what_a_fast_clock_signed() {
-    for (ahead, delivered) in [(15, 2), (0, 1)] {
+fn a_crash_forgets_nothing_that_a_fast_clock_signed() {
+    for (ahead, is_kept, delivered) in [(15, true, 1), (15, false, 2), (0, false, 1)] {
         let mut sim = Sim::new(11);
         sim.wall[0] = ahead * SECOND_NS as i64;
         sim.read(0, vec![udp(1, 1, 400)]);
         sim.run(S);
         assert_eq!(sim.delivered.len(), 1);
         let copy = sim.sent[0].clone();
-        let options = InboundOptions::default();
-        let start = sim.now_at(1);
-        sim.receiver = Inbound::new(Keys::of(&[0]), options, peer_rules(), start, [7; 32]);
+        let accepted = sim.receiver.latest_accepted().filter(|_| is_kept);
+        restarted(&mut sim, accepted, 0);
         sim.inject(0, copy, sender_address());
         sim.run(S);
-        assert_eq!(sim.delivered.len(), delivered, "{ahead} s ahead");
+        assert_eq!(sim.delivered.len(), delivered, "{ahead} s ahead, {is_kept}");
     }
+}
+
+/// A receiver after a crash, whose memory is lost, in a host whose clock says something else.
+fn restarted(sim: &mut Sim, accepted: Option<Timestamp>, wall: i64) {
+    let options = InboundOptions::default();
+    sim.wall[1] = wall;
+    let start = sim.now_at(1);
+    sim.receiver = Inbound::new(Keys::of(&[0]), options, peer_rules(), start, [7; 32]);
+    if let Some(accepted) = accepted {
+        sim.receiver.forgot_until(accepted);
+    }
+}
+
+/// The clock goes back before the crash, right at the start or later: no packet counts that was accepted
+/// before, and honest ones count as soon as they are newer.
+#[test]
+fn after_a_crash_and_a_clock_step_back_no_replay_counts() {
+    let back = -10 * SECOND_NS as i64;
+    for [at_start, later] in [[back, back], [0, back], [0, 2 * back], [0, 0]] {
+        let mut sim = Sim::new(12);
+        sim.read(20 * S, vec![udp(1, 1, 400)]);
+        sim.run(21 * S);
+        let copy = sim.sent[0].clone();
+        let accepted = sim.receiver.latest_accepted();
+        assert!(accepted.is_some() && sim.delivered.len() == 1);
+        restarted(&mut sim, accepted, at_start);
+        sim.inject(0, copy.clone(), sender_address());
+        sim.run(S);
+        sim.wall[1] = later;
+        sim.run(S);
+        for at in 0..12 {
+            sim.inject(at * S, copy.clone(), sender_address());
+        }
+        sim.run(17 * S);
+        assert_eq!(sim.delivered.len(), 1, "{at_start} {later}");
+        sim.read(0, vec![udp(1, 2, 400)]);
+        sim.run(2 * S);
+        assert_eq!(sim.names(), [(1, 1), (1, 2)], "{at_start} {later}");
+    }
+}
+
+/// What earlier receivers accepted outlasts a hand-over, and does not make packets stale that are under way.
+#[test]
+fn what_was_forgotten_is_known_behind_a_hand_over() {
+    let mut sim = Sim::new(13);
+    sim.read(20 * S, vec![udp(1, 1, 400)]);
+    sim.run(21 * S);
+    let (copy, memory) = (sim.sent[0].clone(), sim.receiver.replay_memory());
+    let accepted = sim.receiver.latest_accepted();
+    restarted(&mut sim, accepted, 0);
+    sim.receiver.restore_replay_memory(&memory).unwrap();
+    sim.inject(0, copy, sender_address());
+    sim.run(S);
+    assert_eq!(sim.receiver.metrics().verdicts.of(Reason::Duplicate), 1);
 }
 
 #[test]

@@ -50,11 +50,26 @@ impl<K: KeySource> Receiver<K> {
         Ok(())
     }
 
+    /// Returns the latest timestamp that was accepted and is remembered. Returns `None` if there is none.
+    pub fn latest_accepted(&self) -> Option<Timestamp> {
+        self.memory.latest()
+    }
+
+    /// Takes note that receivers before this one, whose memory is lost, may have accepted timestamps up to
+    /// `until`. Those are refused from now on, whatever the clock says.
+    pub fn forgot_until(&mut self, until: Timestamp) {
+        self.forgotten = self.forgotten.max(until.after(1));
+        self.acceptance.not_before = self.acceptance.not_before.max(self.forgotten);
+        self.memory.starts(self.acceptance.not_before);
+    }
+
     /// Takes note that the clock went back to `now`. If that is before the start, one of both times is
     /// wrong: timestamps count from `now` on, as if it were the start. Else every packet would be
-    /// stale until the clock says again what it said. What was accepted stays refused.
+    /// stale until the clock says again what it said. What was accepted stays refused, also what receivers
+    /// before this one accepted ([`forgot_until`](Self::forgot_until)).
     pub fn clock_went_back(&mut self, now: Timestamp) {
-        self.acceptance.not_before = self.acceptance.not_before.min(now);
+        let start = now.max(self.forgotten);
+        self.acceptance.not_before = self.acceptance.not_before.min(start);
         self.memory.starts(self.acceptance.not_before);
         self.latest = now;
     }

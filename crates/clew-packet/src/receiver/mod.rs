@@ -168,6 +168,8 @@ pub struct Receiver<K> {
     counters: Counters,
     /// The latest time that a packet had.
     latest: Timestamp,
+    /// Earlier timestamps may have been accepted by receivers whose memory is lost.
+    forgotten: Timestamp,
 }
 
 impl<K: KeySource> Receiver<K> {
@@ -184,6 +186,7 @@ impl<K: KeySource> Receiver<K> {
             settled: VecDeque::new(),
             counters,
             latest,
+            forgotten: Timestamp::NONE,
         }
     }
 

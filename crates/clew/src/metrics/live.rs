@@ -5,7 +5,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,14 +14,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Begins the name of every counter.
 const PREFIX: &str = "clew_live";
 
-/// What a daemon told last.
+/// What a daemon told last, and whether its set-up is in force.
 #[derive(Clone, Debug, Default)]
-pub struct LiveMetrics(Arc<Mutex<Status>>);
+pub struct LiveMetrics(Arc<Mutex<Status>>, Gauge);
 
 impl LiveMetrics {
     /// Takes what a daemon tells.
     pub fn see(&self, status: Status) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// Takes whether the set-up is in force, as the supervisor says.
+    pub fn set_in_force(&self, is_in_force: bool) {
+        self.1.set(is_in_force.into());
     }
 
     /// Everything in the text format of OpenMetrics.
@@ -30,6 +35,7 @@ impl LiveMetrics {
         let status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         registry.register_collector(Box::new(Snapshot(status.clone())));
         drop(status);
+        registry.register("in_force", "Whether the set-up is in force", self.1.clone());
         super::text(&registry)
     }
 }
@@ -331,10 +337,12 @@ mod tests {
             sum: 900,
         };
         metrics.see(status);
+        metrics.set_in_force(true);
         let text = metrics.text();
         for line in [
             "clew_live_sent_packets_total 7",
             "clew_live_gate 2",
+            "clew_live_in_force 1",
             "clew_live_unsigned_total{reason=\"others-out\"} 11",
             "clew_live_verdicts_total{reason=\"bad-signature\"} 3",
             "clew_live_verify_wait_microseconds_bucket{le=\"2.0\"} 5",

@@ -138,7 +138,7 @@ fn the_data_plane_has_no_privilege() {
         (field("Groups").as_str(), field("NoNewPrivs").as_str()),
         ("", "1")
     );
-    for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+    for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
         assert_eq!(field(set), "0000000000000000", "{set}");
     }
     let tasks = fs::read_dir(format!("/proc/{plane}/task")).unwrap();

@@ -22,6 +22,7 @@ mod others;
 mod replace;
 mod service;
 mod sizes;
+mod supervisor;
 mod traffic;
 mod trailer;
 mod ways;

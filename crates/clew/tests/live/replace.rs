@@ -131,7 +131,10 @@ fn what_cannot_be_handed_over_is_said_and_the_daemon_goes_on() {
     let other = lan.in_host(ONE, &["up", "--replace", config.to_str().unwrap()]);
     let said = text(&other.stderr);
     assert_eq!(other.status.code(), Some(2), "{said}");
-    assert!(said.contains("runs with another set-up"), "{said}");
+    assert!(
+        said.contains("has another set-up: outbound differ"),
+        "{said}"
+    );
     assert_eq!(lan.processes(ONE), processes);
     assert!(lan.pings(ONE, &Lan::v4(TWO)));
 }

@@ -261,6 +261,12 @@ fn without_a_queue_the_daemon_says_so_and_undoes_all() {
     let text_of = fs::read_to_string(&config).unwrap();
     let other = lan.path("second.toml");
     let text_of = text_of.replace("user = ", &format!("{second}\nuser = "));
+    let text_of = [
+        (Lan::v4(TWO), Lan::v4(OTHER)),
+        (Lan::v6(TWO), Lan::v6(OTHER)),
+    ]
+    .iter()
+    .fold(text_of, |text, (own, other)| text.replace(own, other));
     fs::write(&other, text_of.replace("path-mtu", "port = 4909\npath-mtu")).unwrap();
     let output = lan.in_host(ONE, &["up", other.to_str().unwrap()]);
     let said = text(&output.stderr);

@@ -46,6 +46,23 @@ fn the_unit_is_sound_and_sandboxed() {
     assert!(level <= EXPOSURE_MAX, "{level}");
 }
 
+const USERS: &str = include_str!("../../../../contrib/systemd/clew.sysusers");
+const INSTALL: &str = include_str!("../../../../contrib/package/debian/postinst");
+
+/// The book's page makes keys readable to group clew.
+#[test]
+fn the_observer_is_in_no_group_that_may_read_keys() {
+    let member = USERS.lines().find(|line| line.starts_with("m "));
+    assert_eq!(member, None);
+    let made = INSTALL
+        .lines()
+        .find(|line| line.contains("useradd") && line.contains("clew-observer"));
+    let made = made.unwrap();
+    assert!(!made.contains("-G") && !made.contains("--groups"), "{made}");
+    // It goes through the folder, and lists nothing.
+    assert!(INSTALL.contains("chmod 751 /etc/clew"));
+}
+
 /// What systemd makes of the example: one variable, split at spaces.
 fn options() -> String {
     let shell = format!("{EXAMPLE}\nprintf %s \"$OPTIONS\"");

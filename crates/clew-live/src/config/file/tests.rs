@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::changed_keys;
+use crate::config::SetupKeys;
 use crate::sender::{Cover, WindowSize};
 
 const GOOD: &str = r#"
@@ -247,8 +247,8 @@ fn a_reload_may_change_peers_endpoints_but_not_their_prefixes() {
     let config = parsed(GOOD).unwrap();
     let other = |from: &str, to: &str| parsed(&GOOD.replace(from, to)).unwrap();
     let changed = |from: &str, to: &str| {
-        let keys = changed_keys(&config.setup(), &other(from, to).setup());
-        keys.join(", ")
+        let other = SetupKeys::of(&other(from, to));
+        SetupKeys::of(&config).changed(&other).join(", ")
     };
     assert_eq!(
         changed("endpoint = \"10.0.0.2\"", "endpoint = \"10.9.9.9\""),

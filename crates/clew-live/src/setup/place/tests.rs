@@ -190,12 +190,24 @@ fn a_set_up_that_was_left_is_told_with_what_it_was() {
         "nothing is known of it"
     );
     let kept = Kept {
+        version: 7,
         fails_closed: true,
-        setup: "that".into(),
         table: "clew_lan".into(),
+        ..Kept::default()
     };
     scene.place.keep(&kept).unwrap();
     assert_eq!(scene.make().unwrap().left, Some(kept));
     scene.place.undo().unwrap();
     assert_eq!(scene.make().unwrap().left, None);
+}
+
+/// A folder that somebody made counts as no daemon.
+#[test]
+fn names_are_those_of_daemons() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let run = scene.folder.path().join("run");
+    fs::create_dir(run.join("stray")).unwrap();
+    fs::write(run.join("file"), "").unwrap();
+    assert_eq!(Place::names_in(&run), ["lan"]);
 }

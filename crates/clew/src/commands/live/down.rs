@@ -41,11 +41,13 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Whether the service manager says that the daemon failed, and nothing is to pass then.
+/// Whether the service manager says that the daemon failed, and nothing is to pass then. What nobody has
+/// confirmed does not stay: its supervisor is not there to undo it in time.
 fn is_to_stay(place: &Place) -> bool {
     let result = std::env::var("SERVICE_RESULT").unwrap_or_default();
     let has_failed = !result.is_empty() && result != "success";
-    has_failed && place.kept().is_some_and(|kept| kept.fails_closed)
+    let is_confirmed = !place.unconfirmed().exists();
+    has_failed && is_confirmed && place.kept().is_some_and(|kept| kept.fails_closed)
 }
 
 /// Ends the process that holds one of a place's locks, if there is one.

@@ -56,11 +56,29 @@ pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, 
 /// As [`load`].
 pub fn take(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
     let material = load(config, memory)?;
+    keep(config, memory, &material);
+    Ok(material)
+}
+
+/// Takes what was read before as what is in force, and keeps how new it is.
+///
+/// # Errors
+/// A group file is older than what another process read since.
+pub fn adopt(
+    config: &Config,
+    memory: &Memory,
+    material: &Material<Arc<Keyring>>,
+) -> Result<(), Failure> {
+    memory.check(&by_path(config, &material.groups), &material.keys)?;
+    keep(config, memory, material);
+    Ok(())
+}
+
+fn keep(config: &Config, memory: &Memory, material: &Material<Arc<Keyring>>) {
     let files = by_path(config, &material.groups);
     if let Err(error) = memory.take(files, &material.keys) {
         tracing::warn!("{error}: after a restart an older group file would count");
     }
-    Ok(material)
 }
 
 /// The group of each group file.

@@ -1,12 +1,14 @@
 //! `clew up`, `clew down`, `clew status`, `clew confirm`, `clew reload`
 
 mod down;
+mod exchange;
 mod firewall;
 mod guard;
 mod material;
 mod memory;
 mod own;
 mod plane;
+mod probe;
 mod queue;
 mod readable;
 mod reasons;
@@ -49,6 +51,12 @@ impl From<SetupError> for Failure {
                 "clew status {name}; clew up --replace CONFIG hands it over to another program"
             )),
             SetupError::Left(name) => failure.hint(format!("clew down {name}")),
+            SetupError::OtherVersion { name, .. } | SetupError::OtherKeys { name, .. } => {
+                failure.hint(format!("clew down {name}, then clew up CONFIG"))
+            }
+            SetupError::Shared { other, .. } => failure.hint(format!(
+                "clew down {other}, or take the prefix out of one of both configurations"
+            )),
             SetupError::Exists { key: "table", .. } => {
                 failure.hint("a second daemon needs another `name`, `port` and `table`")
             }

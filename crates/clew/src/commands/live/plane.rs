@@ -1,13 +1,17 @@
 //! The process that runs the data plane, without any privilege.
 
+use super::exchange::{
+    ATTACH, ATTACHED, FAILED, GO, PREPARED, READY, SOCKETS, VERSION, check_version,
+};
 use super::memory::Memory;
 use super::{material, queue};
 use crate::failure::{Failure, Status};
 use crate::metrics::{Endpoint, LiveMetrics};
 use crate::random;
+use clew_engine::Keyring;
 use clew_live::config::{CarrierMode, Config};
 use clew_live::control::Control;
-use clew_live::daemon::{Devices, Given, Hooks, run};
+use clew_live::daemon::{Devices, Given, Hooks, Loaded, run};
 use clew_live::setup::{Place, account, privileges};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
@@ -15,18 +19,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use sd_notify::NotifyState;
 use std::os::fd::RawFd;
 use std::path::Path;
-
-/// What the data plane says to `clew up` when it has all that it needs.
-pub(super) const PREPARED: &str = "prepared";
-
-/// What it waits for then.
-pub(super) const GO: &str = "go";
-
-/// What it says when packets go through.
-pub(super) const READY: &str = "ready";
-
-/// Names the numbers of the UDP sockets that `clew up` bound, with commas between.
-pub(super) const SOCKETS: &str = "CLEW_SOCKETS";
+use std::sync::Arc;
 
 /// Blocks signals in this thread and those that it will start, so that they can be read.
 pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
@@ -50,33 +43,48 @@ fn end_with_any_thread() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads all files as the user who will run the data plane, and says nothing.
-pub(super) fn probe(config: &Config) -> Result<Status, Failure> {
-    let memory = memory_of(config)?;
-    material::load(config, &memory).map(|_| Status::Yes)
-}
-
 /// What is known of the group files of a daemon.
 pub(super) fn memory_of(config: &Config) -> Result<Memory, Failure> {
     Memory::read(Place::of(&config.name).known_groups())
 }
 
-/// Opens the devices with the privileges of root, gives these up, and runs.
+/// What the data plane reads from files.
+type FromFiles = Loaded<Arc<Keyring>>;
+
+/// Opens the devices with the privileges of root, gives these up, reads all files, and runs.
 pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
-    let user = account(&config)?;
+    let (devices, loaded) = prepare(path, &config).inspect_err(|failure| {
+        // The supervisor tells whoever asked for this data plane.
+        say!("{FAILED}{}", failure.message);
+    })?;
+    say!("{PREPARED}");
+    wait_for(ATTACH)?;
+    let attached = devices.attach();
+    attached.map_err(|error| Failure::new(format!("interface {}: {error}", config.interface)))?;
+    say!("{ATTACHED}");
+    wait_for(GO)?;
+    serve(path, config, devices, loaded, || say!("{READY}"))
+}
+
+/// Nothing waits in the queue of the interface meanwhile, and another data plane may still run.
+fn prepare(path: &Path, config: &Config) -> Result<(Devices, FromFiles), Failure> {
+    check_version(std::env::var(VERSION).ok().as_deref())?;
+    let user = account(config)?;
     let given = match config.carrier {
         CarrierMode::Trailer => Given::Copies(queue::start(path)?),
         CarrierMode::UdpTunnel | CarrierMode::UdpTransport => Given::Sockets(sockets()),
     };
-    let devices = Devices::open(&config, given).map_err(Failure::new)?;
+    let devices = Devices::open(config, given).map_err(Failure::new)?;
+    devices.detach();
     privileges::become_user(&user)?;
     // Nobody would see to the set-up, start it again, or undo what is not confirmed.
     privileges::end_with_parent()?;
-    // A file that cannot be read is noticed while another data plane still runs.
-    material::load(&config, &memory_of(&config)?)?;
-    say!("{PREPARED}");
-    wait_for_turn()?;
-    serve(path, config, devices, || say!("{READY}"))
+    Ok((devices, read(config)?))
+}
+
+fn read(config: &Config) -> Result<FromFiles, Failure> {
+    let memory = memory_of(config)?;
+    Loaded::read(config, |config| material::load(config, &memory))
 }
 
 /// The sockets that `clew up` bound.
@@ -87,11 +95,11 @@ fn sockets() -> Vec<RawFd> {
         .collect()
 }
 
-/// Waits until the data plane before has ended, if there is one.
-fn wait_for_turn() -> Result<(), Failure> {
+/// Waits for a word of the supervisor.
+fn wait_for(word: &str) -> Result<(), Failure> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);
-    match read.is_ok() && line.trim_end() == GO {
+    match read.is_ok() && line.trim_end() == word {
         true => Ok(()),
         false => Err(Failure::new("clew up ended before the data plane started")),
     }
@@ -117,9 +125,10 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
         return Err(Failure::new(format!("{} is not set up", config.name))
             .hint(format!("clew up --setup-only {}", path.display())));
     }
+    let loaded = read(&config)?;
     let given = Given::Sockets(listening()?);
     let devices = Devices::open(&config, given).map_err(Failure::new)?;
-    serve(path, config, devices, || {
+    serve(path, config, devices, loaded, || {
         // Without a service manager nobody is told.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
     })
@@ -136,6 +145,7 @@ fn serve(
     path: &Path,
     config: Config,
     devices: Devices,
+    loaded: FromFiles,
     on_ready: impl FnOnce() + Send + 'static,
 ) -> Result<Status, Failure> {
     end_with_any_thread()?;
@@ -154,7 +164,9 @@ fn serve(
         mention!("metrics at http://{}/metrics", endpoint.at);
     }
     warn_of_fallbacks(&config, &devices);
+    // The data plane before may have read newer group files meanwhile.
     let memory = memory_of(&config)?;
+    material::adopt(&config, &memory, loaded.material())?;
     let hooks = Hooks {
         load: Box::new(move |config| {
             material::take(config, &memory).map_err(|failure| failure.message)
@@ -162,11 +174,13 @@ fn serve(
         rng: random::os,
         path: path.to_owned(),
         succession: place.succession(),
+        accepted: place.accepted(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
+            metrics.set_in_force(place.trouble().is_none());
             if let Some(endpoint) = &endpoint {
                 endpoint.heartbeat.beat();
                 endpoint.heartbeat.set_able(can_sign);
@@ -174,7 +188,7 @@ fn serve(
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         }),
     };
-    run(config, devices, &control, &signals, hooks).map_err(Failure::new)?;
+    run(config, loaded, devices, &control, &signals, hooks).map_err(Failure::new)?;
     Ok(Status::Yes)
 }
 

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 const READ: u32 = 4;
 const SEARCH: u32 = 1;
 
-/// Returns the command that lets the user read the files of a configuration.
-pub(super) fn advice(path: &Path, config: &Config, user: &User) -> String {
+/// Returns the user, and the command that lets it read the files of a configuration. Returns `None` if it
+/// can read them.
+pub(super) fn advice(path: &Path, config: &Config, user: &User) -> Option<(String, String)> {
     let secrets = [Some(&config.key), config.unlock_with.as_ref()];
     let secrets = secrets.into_iter().flatten().map(|path| (path, true));
     let groups = config.peers.iter().map(|peer| (&peer.group, false));
     let own = PathBuf::from(path);
     let all = [(&own, false)].into_iter().chain(secrets).chain(groups);
-    all.filter_map(|(path, is_secret)| repair(path, is_secret, user))
-        .next()
-        .unwrap_or_else(|| format!("{} has to read the key and group files", user.name))
+    let mut all = all.filter_map(|(path, is_secret)| repair(path, is_secret, user));
+    Some((user.name.clone(), all.next()?))
 }
 
 /// Returns what makes a file readable. `None` if it is.

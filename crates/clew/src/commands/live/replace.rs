@@ -1,8 +1,8 @@
 //! `clew up --replace`: another program takes over from a running daemon.
 
 use crate::failure::{Failure, Status};
-use clew_live::config::{Config, changed_keys};
-use clew_live::setup::{Kept, Place};
+use clew_live::config::Config;
+use clew_live::setup::Place;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::ErrorKind;
@@ -24,14 +24,7 @@ pub(super) fn ask(config: &Config, place: &Place) -> Result<Status, Failure> {
                 .hint("clew up CONFIG"),
         );
     };
-    let kept = place.kept().unwrap_or_default();
-    if kept != Kept::of(config) {
-        let keys = changed_keys(&kept.setup, &config.setup()).join(", ");
-        return Err(
-            Failure::new(format!("{name} runs with another set-up: {keys} differ"))
-                .hint(format!("clew down {name}, then clew up CONFIG")),
-        );
-    }
+    place.kept().unwrap_or_default().check(config)?;
     let program = std::env::current_exe();
     let program = program.map_err(|error| Failure::new(format!("this program's path: {error}")))?;
     let answer = place.handed_over();
@@ -65,7 +58,7 @@ pub(super) fn asked(place: &Place) -> Option<PathBuf> {
 }
 
 /// Says what became of it.
-pub(super) fn answer(place: &Place, done: &Result<(), Failure>) {
+pub(super) fn answer<T>(place: &Place, done: &Result<T, Failure>) {
     let text = done.as_ref().err().map(|failure| failure.message.as_str());
     if let Err(failure) = write(&place.handed_over(), text.unwrap_or_default()) {
         tracing::warn!("{}", failure.message);

@@ -1,24 +1,28 @@
 //! Starts data planes, one after the other, with what the supervisor keeps for them.
 
+use super::exchange::{ATTACH, ATTACHED, FAILED, GO, PREPARED, READY, SOCKETS, VERSION};
 use super::guard::Guard;
-use super::plane::{GO, PREPARED, READY, SOCKETS, listening};
-use super::port_failed;
+use super::plane::listening;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
+use super::teller::{BEAT, alive};
+use super::{port_failed, replace};
 use crate::failure::Failure;
 use clew_live::carrier::Udp;
 use clew_live::config::CarrierMode;
+use clew_live::setup::EXCHANGE;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long the data plane may take to start.
@@ -38,11 +42,14 @@ pub(super) struct Starter<'a> {
     sockets: Option<Udp>,
     /// The program of the next data plane.
     program: PathBuf,
+    /// A signal asked for the end while a data plane started.
+    is_asked_to_end: Cell<bool>,
 }
 
 /// A data plane that has all that it needs, and waits for its turn.
 struct Prepared {
     child: Child,
+    input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
@@ -65,7 +72,13 @@ impl<'a> Starter<'a> {
             sockets,
             // The file of this program may be another one by then.
             program: "/proc/self/exe".into(),
+            is_asked_to_end: Cell::new(false),
         })
+    }
+
+    /// Returns whether a signal asked for the end while a data plane started.
+    pub fn is_asked_to_end(&self) -> bool {
+        self.is_asked_to_end.get()
     }
 
     /// Starts a data plane and waits until it has all that it needs.
@@ -85,6 +98,7 @@ impl<'a> Starter<'a> {
             // What root has in its environment is not for the data plane.
             .env_clear()
             .envs(kept_variables())
+            .env(VERSION, EXCHANGE.to_string())
             .env(SOCKETS, numbers.join(","))
             .process_group(0)
             .stdin(Stdio::piped())
@@ -93,13 +107,20 @@ impl<'a> Starter<'a> {
         let child = command.spawn();
         self.inherit(false).map_err(failed)?;
         let mut child = child.map_err(failed)?;
-        let output = child.stdout.take().map(BufReader::new);
-        let mut output = output.ok_or_else(|| Failure::new("the data plane has no output"))?;
-        match says(&mut output, PREPARED, self.signals) {
-            true => Ok(Prepared { child, output }),
-            false => {
+        let (input, output) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+        let (Some(input), Some(mut output)) = (input, output) else {
+            end(&mut child);
+            return Err(Failure::new("the data plane has no input or output"));
+        };
+        match self.hear(&mut output, PREPARED) {
+            Ok(()) => Ok(Prepared {
+                child,
+                input,
+                output,
+            }),
+            Err(failure) => {
                 end(&mut child);
-                Err(Failure::new("the data plane did not start"))
+                Err(failure)
             }
         }
     }
@@ -118,21 +139,53 @@ impl<'a> Starter<'a> {
 
     /// Starts the data plane and waits until packets go through.
     pub fn start(&self) -> Result<Child, Failure> {
-        let prepared = self.prepare()?;
-        self.go(prepared)
+        let mut prepared = self.prepare()?;
+        let attached = self.ask(&mut prepared, ATTACH, ATTACHED);
+        attached.and_then(|()| self.go(prepared))
     }
 
-    fn go(&self, prepared: Prepared) -> Result<Child, Failure> {
-        let Prepared {
-            mut child,
-            mut output,
-        } = prepared;
-        let told = child.stdin.take().map(|mut input| writeln!(input, "{GO}"));
-        match told.is_some_and(|told| told.is_ok()) && says(&mut output, READY, self.signals) {
-            true => Ok(child),
-            false => {
-                end(&mut child);
-                Err(Failure::new("the data plane did not start"))
+    fn go(&self, mut prepared: Prepared) -> Result<Child, Failure> {
+        self.ask(&mut prepared, GO, READY)?;
+        Ok(prepared.child)
+    }
+
+    /// Says a word to a data plane, and waits for its answer. One that does not answer is ended.
+    fn ask(&self, prepared: &mut Prepared, word: &str, answer: &str) -> Result<(), Failure> {
+        let told = writeln!(prepared.input, "{word}");
+        let told = told.map_err(|error| not_started(&error.to_string()));
+        let heard = told.and_then(|()| self.hear(&mut prepared.output, answer));
+        heard.inspect_err(|_| end(&mut prepared.child))
+    }
+
+    /// Waits until a data plane says this word. Meanwhile the service manager hears that this process
+    /// lives.
+    fn hear(&self, output: &mut BufReader<ChildStdout>, word: &str) -> Result<(), Failure> {
+        let until = Instant::now() + START;
+        loop {
+            alive();
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(not_started(&format!("not in {START:?}")));
+            }
+            let mut all = [output.get_ref().as_fd(), self.signals.as_fd()];
+            let mut all = all.each_mut().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
+            let polled = poll(&mut all, nap(left.min(BEAT)));
+            if polled.is_ok() && all[0].any().unwrap_or(false) {
+                // One short line, or the end. The next one is not written before somebody asks for it.
+                let mut line = String::new();
+                let read = output.read_line(&mut line);
+                let said = line.trim_end();
+                return match said.strip_prefix(FAILED) {
+                    None if read.is_ok() && said == word => Ok(()),
+                    None => Err(not_started("it ended")),
+                    Some(why) => Err(not_started(why)),
+                };
+            }
+            if let Ok(Some(signal)) = self.signals.read_signal()
+                && is_end(signal.ssi_signo)
+            {
+                self.is_asked_to_end.set(true);
+                return Err(not_started("this process was asked to end"));
             }
         }
     }
@@ -147,9 +200,12 @@ impl<'a> Starter<'a> {
             ));
         }
         let earlier = std::mem::replace(&mut self.program, program);
-        let prepared = self
-            .prepare()
-            .inspect_err(|_| self.program.clone_from(&earlier));
+        let prepared = self.prepare().and_then(|mut prepared| {
+            // Both have a queue now. Without one the interface would drop packets.
+            self.ask(&mut prepared, ATTACH, ATTACHED)?;
+            Ok(prepared)
+        });
+        let prepared = prepared.inspect_err(|_| self.program.clone_from(&earlier));
         let prepared = prepared.map_err(|failure| {
             Failure::new(format!("{}; the one before goes on", failure.message))
         })?;
@@ -166,6 +222,15 @@ impl<'a> Starter<'a> {
         Ok(())
     }
 
+    /// Starts the data plane of another program while none runs.
+    fn start_other(&mut self, program: PathBuf) -> Result<Child, Failure> {
+        let earlier = std::mem::replace(&mut self.program, program);
+        let started = self.mend().and_then(|()| self.start());
+        let started = started.inspect_err(|_| self.program = earlier);
+        replace::answer(self.up.place, &started);
+        started
+    }
+
     /// Makes the interface and its routes again if somebody removed it.
     fn mend(&self) -> Result<(), Failure> {
         let interface = &self.up.config.interface;
@@ -179,27 +244,48 @@ impl<'a> Starter<'a> {
         Ok(self.up.place.carry_out_again(&plan.of_interface())?)
     }
 
-    /// Starts the data plane again and again, after ever longer waits.
-    pub fn restart(&self, mut wait: Duration, guard: &mut Guard<'_>) -> Result<Child, Ended> {
+    /// Starts the data plane again and again, after ever longer waits; or that of another program, as soon
+    /// as somebody asks for one.
+    pub fn restart(&mut self, mut wait: Duration, guard: &mut Guard<'_>) -> Result<Child, Ended> {
         loop {
-            let until = Instant::now() + wait;
-            while Instant::now() < until {
-                let left = until.saturating_duration_since(Instant::now());
-                let wait = guard.wait().map_or(left, |wait| wait.min(left));
-                wait_for(self.signals, guard, nap(wait));
-                guard.look();
-                match self.signals.read_signal() {
-                    Ok(Some(signal)) if is_end(signal.ssi_signo) => return Err(Ended::Asked),
-                    _ => {}
-                }
-            }
-            match self.mend().and_then(|()| self.start()) {
+            let started = match self.wait_again(wait, guard)? {
+                Some(program) => self.start_other(program),
+                None => self.mend().and_then(|()| self.start()),
+            };
+            match started {
                 Ok(child) => return Ok(child),
+                Err(_) if self.is_asked_to_end() => return Err(Ended::Asked),
                 Err(failure) => tracing::error!("{}", failure.message),
             }
             wait = (wait * 2).min(AGAIN[1]);
         }
     }
+
+    /// Waits before the next start. Returns the program that somebody asks for, at once.
+    fn wait_again(&self, wait: Duration, guard: &mut Guard<'_>) -> Result<Option<PathBuf>, Ended> {
+        let until = Instant::now() + wait;
+        loop {
+            if let Some(program) = replace::asked(self.up.place) {
+                return Ok(Some(program));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            alive();
+            let wait = guard.wait().map_or(left, |wait| wait.min(left));
+            wait_for(self.signals, guard, nap(wait.min(BEAT)));
+            guard.look();
+            match self.signals.read_signal() {
+                Ok(Some(signal)) if is_end(signal.ssi_signo) => return Err(Ended::Asked),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn not_started(why: &str) -> Failure {
+    Failure::new(format!("the data plane did not start: {why}"))
 }
 
 /// Variables that say how to write a log, and nothing else.
@@ -208,35 +294,11 @@ fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
     names.filter_map(|name| Some((name, std::env::var_os(name)?)))
 }
 
-/// Whether the data plane says this word, in time.
-fn says(output: &mut BufReader<ChildStdout>, word: &str, signals: &SignalFd) -> bool {
-    let until = Instant::now() + START;
-    let mut line = String::new();
-    loop {
-        let wait = until.saturating_duration_since(Instant::now());
-        if wait.is_zero() {
-            return false;
-        }
-        let mut all = [output.get_ref().as_fd(), signals.as_fd()];
-        let mut all = all.each_mut().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
-        let polled = poll(&mut all, nap(wait));
-        let is_there = all[0].any().unwrap_or(false);
-        if polled.is_ok() && is_there {
-            // One short line, or the end. The next one is not written before somebody asks for it.
-            let read = output.read_line(&mut line);
-            return read.is_ok() && line.trim_end() == word;
-        }
-        match signals.read_signal() {
-            Ok(Some(signal)) if is_end(signal.ssi_signo) => return false,
-            _ => {}
-        }
-    }
-}
-
 /// Ends the data plane, by force if it takes too long.
 pub(super) fn end(child: &mut Child) {
     let process = Pid::from_raw(child.id() as i32);
     let until = Instant::now() + END;
+    alive();
     let _ = kill(process, Signal::SIGTERM);
     while Instant::now() < until {
         match child.try_wait() {

@@ -5,10 +5,11 @@ use super::plane::signals;
 use super::starter::{AGAIN, Starter, end};
 use super::teller::Teller;
 use super::{plural, replace};
-use crate::clock::spoken;
+use crate::clock::{now_ns, spoken};
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
 use clew_live::setup::{Force, Kept, Place, Plan, Programs};
+use clew_packet::SECOND_NS;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -66,7 +67,7 @@ impl<'a> Supervised<'a> {
         ];
         let signals = signals(&wanted)?;
         let prepared = self.prepare().and_then(|()| self.wait_for_confirmation());
-        self.or_undone(prepared)?;
+        let confirm = self.or_undone(prepared)?;
         let starter = Starter::new(self, &signals);
         let mut starter = self.or_undone(starter)?;
         let started = starter.start();
@@ -82,13 +83,13 @@ impl<'a> Supervised<'a> {
             plural(peers),
             self.config.interface
         );
-        if let Some(wait) = self.confirm {
+        if let Some(wait) = confirm {
             mention!(
                 "clew confirm {name} within {}, or everything is undone",
                 spoken(wait)
             );
         }
-        let ended = self.watch(child, &mut starter);
+        let ended = self.watch(child, &mut starter, confirm);
         self.conclude(ended)
     }
 
@@ -119,17 +120,29 @@ impl<'a> Supervised<'a> {
         Ok(())
     }
 
-    /// Writes down whether somebody has to confirm. A process that was killed may have left it.
-    fn wait_for_confirmation(&self) -> Result<(), Failure> {
+    /// Writes down until when somebody has to confirm. A process that was killed may have left a set-up that
+    /// nobody has confirmed: its deadline goes on. Returns how long there is.
+    fn wait_for_confirmation(&self) -> Result<Option<Duration>, Failure> {
         let path = self.place.unconfirmed();
-        let done = match self.confirm {
-            Some(_) => std::fs::write(&path, ""),
-            None => match std::fs::remove_file(&path) {
+        let now = now_ns() / SECOND_NS;
+        let earlier = std::fs::read_to_string(&path)
+            .ok()
+            .filter(|_| self.plan.is_none());
+        let done = match (self.confirm, earlier) {
+            (Some(wait), _) => std::fs::write(&path, (now + wait.as_secs()).to_string()),
+            (None, Some(until)) => {
+                let left = until
+                    .parse()
+                    .map_or(0, |until: u64| until.saturating_sub(now));
+                return Ok(Some(Duration::from_secs(left)));
+            }
+            (None, None) => match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             },
         };
-        done.map_err(|error| Failure::io(&path, &error))
+        done.map_err(|error| Failure::io(&path, &error))?;
+        Ok(self.confirm)
     }
 
     fn capture(&self) -> Result<(), Failure> {
@@ -152,13 +165,23 @@ impl<'a> Supervised<'a> {
     }
 
     /// Waits for signals, the end of the data plane, and a confirmation.
-    fn watch(&self, mut child: Child, starter: &mut Starter<'_>) -> Ended {
-        let mut deadline = self.confirm.map(|wait| Instant::now() + wait);
+    fn watch(
+        &self,
+        mut child: Child,
+        starter: &mut Starter<'_>,
+        confirm: Option<Duration>,
+    ) -> Ended {
+        let mut deadline = confirm.map(|wait| Instant::now() + wait);
         let mut began = Instant::now();
         let mut again = AGAIN[0];
         let mut teller = Teller::new(self);
         let mut guard = Guard::new(self);
         loop {
+            self.replace(&mut child, starter);
+            if starter.is_asked_to_end() {
+                end(&mut child);
+                return Ended::Asked;
+            }
             let look = deadline.map(|_| LOOK);
             let waits = [look, teller.wait(), guard.wait()];
             let wait = waits.into_iter().flatten().min();
@@ -195,20 +218,23 @@ impl<'a> Supervised<'a> {
         }
     }
 
-    /// Takes one signal.
-    fn signal(&self, child: &mut Child, starter: &mut Starter<'_>) -> Option<Ended> {
-        let signal = starter.signals.read_signal().ok()??.ssi_signo;
-        if signal == Signal::SIGHUP as u32 {
-            let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP);
-        }
-        if signal == Signal::SIGUSR1 as u32
-            && let Some(program) = replace::asked(self.place)
-        {
+    /// Hands over to another program, if somebody asks: SIGUSR1 only wakes this process, and may come while
+    /// a data plane starts.
+    fn replace(&self, child: &mut Child, starter: &mut Starter<'_>) {
+        if let Some(program) = replace::asked(self.place) {
             let done = starter.hand_over(child, program);
             if let Err(failure) = &done {
                 tracing::error!("{}", failure.message);
             }
             replace::answer(self.place, &done);
+        }
+    }
+
+    /// Takes one signal.
+    fn signal(&self, child: &mut Child, starter: &mut Starter<'_>) -> Option<Ended> {
+        let signal = starter.signals.read_signal().ok()??.ssi_signo;
+        if signal == Signal::SIGHUP as u32 {
+            let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP);
         }
         is_end(signal).then_some(Ended::Asked)
     }

@@ -9,6 +9,15 @@ use std::time::{Duration, Instant};
 /// How often the data plane is told what the host's filter counted, and asked whether it turns.
 const TELL: Duration = Duration::from_secs(5);
 
+/// How often the service manager is told that this process lives while no data plane runs.
+pub(super) const BEAT: Duration = TELL;
+
+/// Tells the service manager that this process lives. While a data plane starts or ends, which takes no
+/// longer than it may, or waits to start again, nobody else can say so.
+pub(super) fn alive() {
+    let _ = sd_notify::notify(&[NotifyState::Watchdog]);
+}
+
 /// Tells the data plane what the host's filter counted, which it may not read itself. If it answers,
 /// the service manager is told that it lives.
 pub(super) struct Teller {
@@ -45,7 +54,7 @@ impl Teller {
             .map(|programs| filtered(programs, &self.table));
         let request = Request::Filtered(counts.unwrap_or_default());
         if matches!(ask(&place.control(), request), Ok(Answer::Done)) {
-            let _ = sd_notify::notify(&[NotifyState::Watchdog]);
+            alive();
         }
     }
 }

@@ -1,29 +1,23 @@
 //! `clew up`
 
-use super::{
-    firewall, material, need_root, own, plane, plural, port_failed, queue, readable, replace,
-    supervise,
-};
+use super::probe::{self, Signer, State};
+use super::{firewall, need_root, own, plane, plural, port_failed, queue, replace, supervise};
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
 use clew_live::config::{CarrierMode, Config};
-use clew_live::identity::{Identity, Unready};
-use clew_live::setup::{Facts, Kept, Made, Place, Plan, SetupError, account, plan};
+use clew_live::setup::{
+    Facts, Kept, Made, Place, Plan, SetupError, account, plan, refuse_shared_prefixes,
+};
 use nix::unistd::{User, geteuid};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// Longest complaint of a probe that is repeated, in bytes.
-const COMPLAINT_MAX: usize = 2_000;
 
 pub fn up(arguments: &Up) -> Result<Status, Failure> {
     let path = arguments.config.as_path();
     let config = Config::read(path)?;
     match arguments.stage {
-        Some(Stage::Probe) => return plane::probe(&config),
+        Some(Stage::Probe) => return probe::answer(&config),
         Some(Stage::Plane) => return plane::start(path, config),
         Some(Stage::Queue) => return queue::run(&config),
         None if arguments.run_only => return plane::run_only(path, config),
@@ -41,7 +35,7 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         return replace::ask(&config, &place);
     }
     if !arguments.receive_only {
-        refuse_revoked(&config, &checked.identity)?;
+        refuse_revoked(&config, &checked.signer)?;
     }
     place.refuse_second()?;
     // What is in the way is noticed before the first file is written.
@@ -73,74 +67,38 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
 /// What was checked before anything changes.
 struct Checked {
     user: User,
-    identity: Identity,
+    signer: Signer,
 }
 
 /// Refuses to start for a key that was revoked: packets to peers would go nowhere, whatever the policy.
-fn refuse_revoked(config: &Config, identity: &Identity) -> Result<(), Failure> {
-    match identity.at(crate::clock::now()) {
-        Err(trouble @ Unready::Revoked { .. }) => {
-            Err(Failure::file(&config.key, &trouble).no().hint(format!(
-                "{}; to receive only, add --receive-only",
-                remedy(&trouble)
-            )))
-        }
-        _ => Ok(()),
+fn refuse_revoked(config: &Config, signer: &Signer) -> Result<(), Failure> {
+    match &signer.state {
+        State::Not {
+            why,
+            remedy,
+            is_revoked: true,
+        } => Err(Failure::file(&config.key, why)
+            .no()
+            .hint(format!("{remedy}; to receive only, add --receive-only"))),
+        State::Signs(_) | State::Not { .. } => Ok(()),
     }
 }
 
-/// What helps if a key signs nothing.
-fn remedy(trouble: &Unready) -> &'static str {
-    match trouble {
-        Unready::NotYet { .. } => "timedatectl",
-        Unready::Behind { .. } => "clew update --key KEY --group GROUP",
-        Unready::NoKey | Unready::Unfit { .. } | Unready::Revoked { .. } => {
-            "get a new key with clew join or clew enrol"
-        }
-    }
-}
-
-/// Reads everything that can be read, as root and as the user who will run the data plane.
+/// Reads everything that can be read. The data plane's user reads keys, and nobody else.
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
-    if let Some(path) = &config.unlock_with {
-        std::fs::metadata(path).map_err(|error| Failure::io(path, &error))?;
-    }
-    let identity = material::load(config, &plane::memory_of(config)?)?.identity;
+    let signer = probe::ask(path, config, &user)?;
     own::refuse_own(config)?;
-    if geteuid().is_root() {
-        probe(path, config, &user)?;
-    }
-    Ok(Checked { user, identity })
-}
-
-/// Lets a process of that user read all files.
-fn probe(path: &Path, config: &Config, user: &User) -> Result<(), Failure> {
-    let failed = |error| Failure::new(format!("cannot start a process as {}: {error}", user.name));
-    let output = Command::new("/proc/self/exe")
-        .args(["up", "--stage", "probe"])
-        .arg(path)
-        .uid(user.uid.as_raw())
-        .gid(user.gid.as_raw())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(failed)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr[..output.stderr.len().min(COMPLAINT_MAX)]);
-    let line = said.lines().find_map(|line| line.strip_prefix("clew: "));
-    let line = line.unwrap_or("it ended without a word");
-    let hint = readable::advice(path, config, user);
-    Err(Failure::new(format!("as user {}: {line}", user.name)).hint(hint))
+    refuse_shared_prefixes(config)?;
+    Ok(Checked { user, signer })
 }
 
 /// Whether an earlier set-up, which nobody undid, is the one that is wanted.
 fn is_there(config: &Config, made: &Made) -> Result<bool, Failure> {
     match &made.left {
         None => Ok(false),
-        Some(left) if *left == Kept::of(config) => Ok(true),
-        Some(_) => Err(SetupError::Left(config.name.clone()).into()),
+        Some(left) if *left == Kept::default() => Err(SetupError::Left(config.name.clone()).into()),
+        Some(left) => Ok(left.check(config).map(|()| true)?),
     }
 }
 
@@ -176,15 +134,10 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         plural(config.peers.len())
     );
     say!("user           {}", checked.user.name);
-    let identity = &checked.identity;
-    let state = identity.at(crate::clock::now());
-    match &state {
-        Ok(key) => say!(
-            "signs as       {}, epoch {}",
-            identity.machine(),
-            key.number()
-        ),
-        Err(trouble) => say!("signs          nothing: {trouble}"),
+    let Signer { machine, state } = &checked.signer;
+    match state {
+        State::Signs(epoch) => say!("signs as       {machine}, epoch {epoch}"),
+        State::Not { why, .. } => say!("signs          nothing: {why}"),
     }
     let clock = super::status::clock_text(clew_live::daemon::clock_status());
     say!("clock          {clock}");
@@ -200,7 +153,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     let place = Place::of(&config.name);
     if place.is_set_up() {
         say!("set up         already: clew status {}", config.name);
-        return signs(config, state.map(drop));
+        return signs(config, state);
     }
     tell_port(config);
     if !geteuid().is_root() {
@@ -229,15 +182,13 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
     }
-    signs(config, state.map(drop))
+    signs(config, state)
 }
 
 /// The answer of `--check`: no if the key signs nothing.
-fn signs(config: &Config, state: Result<(), Unready>) -> Result<Status, Failure> {
+fn signs(config: &Config, state: &State) -> Result<Status, Failure> {
     match state {
-        Ok(()) => Ok(Status::Yes),
-        Err(trouble) => Err(Failure::file(&config.key, &trouble)
-            .no()
-            .hint(remedy(&trouble))),
+        State::Signs(_) => Ok(Status::Yes),
+        State::Not { why, remedy, .. } => Err(Failure::file(&config.key, why).no().hint(remedy)),
     }
 }

@@ -1,0 +1,111 @@
+//! How far packets were accepted, on disk: after a crash nothing of it counts again, whatever the clock says.
+
+use clew_packet::{SECOND_NS, Timestamp};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use tracing::warn;
+
+/// What is kept is so far ahead of what was accepted, in nanoseconds: it is written every second, and
+/// timestamps are whole seconds.
+const AHEAD: u64 = 2 * SECOND_NS;
+
+/// The latest timestamp that data planes before this one may have accepted, and this one.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    path: PathBuf,
+    until: Option<Timestamp>,
+    /// It cannot be written, and that was said.
+    has_failed: bool,
+}
+
+impl Accepted {
+    /// Reads what data planes before this one left.
+    pub fn read(path: &Path) -> Self {
+        let until = read(path).unwrap_or_else(|error| {
+            warn!("{}: {error}: began anew", path.display());
+            None
+        });
+        Self {
+            path: path.to_owned(),
+            until,
+            has_failed: false,
+        }
+    }
+
+    /// Returns the latest timestamp that may have been accepted.
+    pub const fn until(&self) -> Option<Timestamp> {
+        self.until
+    }
+
+    /// Keeps what will be accepted until the next call, if all goes well.
+    pub fn see(&mut self, latest: Option<Timestamp>) {
+        let ahead = latest.map(|latest| latest.after(AHEAD));
+        if ahead > self.until {
+            self.keep(ahead);
+        }
+    }
+
+    /// Keeps what was accepted: nothing more will be.
+    pub fn end(&mut self, latest: Option<Timestamp>) {
+        if latest.is_some() && latest != self.until {
+            self.keep(latest);
+        }
+    }
+
+    fn keep(&mut self, until: Option<Timestamp>) {
+        self.until = until;
+        let text = until.unwrap_or(Timestamp::NONE).0.to_string();
+        let new = self.path.with_extension("new");
+        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.path));
+        if let Err(error) = &written
+            && !self.has_failed
+        {
+            let path = self.path.display();
+            warn!("{path}: {error}: after a crash and a step of the clock, replays may count");
+        }
+        self.has_failed = written.is_err();
+    }
+}
+
+fn read(path: &Path) -> io::Result<Option<Timestamp>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(other) => Err(other),
+        Ok(text) => match text.trim_end().parse() {
+            Ok(nanos) => Ok(Some(Timestamp(nanos))),
+            Err(_) => Err(ErrorKind::InvalidData.into()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Option<Timestamp> {
+        Some(Timestamp(seconds * SECOND_NS))
+    }
+
+    #[test]
+    fn it_is_ahead_of_what_is_accepted_and_exact_in_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("accepted");
+        let kept = || Accepted::read(&path).until();
+        let mut accepted = Accepted::read(&path);
+        assert_eq!(accepted.until(), None);
+        accepted.see(None);
+        assert_eq!(kept(), None, "nothing was accepted");
+        accepted.see(at(100));
+        assert_eq!(kept(), at(102));
+        // The clock went back: what was accepted before still counts.
+        accepted.see(at(50));
+        assert_eq!(kept(), at(102));
+        accepted.see(at(101));
+        assert_eq!(kept(), at(103));
+        accepted.end(at(101));
+        assert_eq!(kept(), at(101));
+        fs::write(&path, "no number").unwrap();
+        assert_eq!(kept(), None);
+    }
+}
