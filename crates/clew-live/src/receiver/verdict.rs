@@ -23,6 +23,12 @@ impl<K: KeySource> Inbound<K> {
         if says_something {
             self.queue.standings.judged(job.address, held, now);
         }
+        if let Some(flow) = job.flow.filter(|flow| held && *flow != job.address) {
+            // A duplicate is somebody's copy, and no sign of a flow.
+            if says_something {
+                self.queue.standings.judged(flow, true, now);
+            }
+        }
         if held && is_own {
             self.metrics.good_signatures += 1;
             self.metrics.k.count(job.k.into());

@@ -65,6 +65,7 @@ enum Event {
     Read(Vec<Vec<u8>>),
     Flush,
     Arrive(Vec<u8>, SocketAddr, u8),
+    Trailed(Vec<u8>),
     Reply(Reply),
     Verified(Done, u64),
     Deliver,
@@ -89,6 +90,8 @@ pub struct Sim {
     /// Somebody sees each datagram, and answers it at once with a cookie in the receiver's name.
     pub has_false_cookies: bool,
     pub verifiers: usize,
+    /// So many verifiers stand still with what they take next.
+    pub stalls: usize,
     verifying: usize,
     /// When the receiver is asked next.
     wake: u64,
@@ -166,6 +169,7 @@ impl Sim {
             foreign_replies: Vec::new(),
             has_false_cookies: false,
             verifiers: 1,
+            stalls: 0,
             verifying: 0,
             wake: u64::MAX,
             events: BTreeMap::new(),
@@ -191,6 +195,11 @@ impl Sim {
     /// As [`inject`](Self::inject), with these congestion bits in the outer header.
     pub fn inject_marked(&mut self, after: u64, payload: Vec<u8>, from: SocketAddr, ecn: u8) {
         self.add(after, Event::Arrive(payload, from, ecn));
+    }
+
+    /// A packet with its trailer comes to the receiver after so long.
+    pub fn inject_trailed(&mut self, after: u64, packet: Vec<u8>) {
+        self.add(after, Event::Trailed(packet));
     }
 
     /// Runs for so long.
@@ -239,6 +248,11 @@ impl Sim {
                 let now = self.now_at(1);
                 let cookie = self.receiver.receive(&payload, &outer, now);
                 assert_eq!(cookie, None, "nobody gives cookies here");
+                self.after_receiver();
+            }
+            Event::Trailed(packet) => {
+                let now = self.now_at(1);
+                self.receiver.receive_trailed(&packet, now);
                 self.after_receiver();
             }
             Event::Reply(reply) => self.reply(&reply),
@@ -335,7 +349,8 @@ impl Sim {
                 return;
             };
             self.verifying += 1;
-            if self.verifier.is_stalled {
+            if self.verifier.is_stalled || self.stalls > 0 {
+                self.stalls = self.stalls.saturating_sub(1);
                 continue;
             }
             let spent = self.verifier.batch + self.verifier.signature * work.count() as u64;
