@@ -5,6 +5,7 @@
 //! [`run`] answers `clew status`, and reads files again that changed.
 
 mod clocks;
+mod keepalive;
 mod notices;
 mod options;
 mod peers;
@@ -14,6 +15,7 @@ mod reload;
 mod report;
 mod send;
 mod shared;
+mod stall;
 mod succession;
 mod supervise;
 mod wake;

@@ -137,7 +137,8 @@ impl<K: KeySource> Plane<'_, K> {
 
 /// Sends a burst. Returns whether it was too long for the path.
 fn send_burst<K: KeySource>(shared: &Shared<K>, burst: &mut Burst) -> bool {
-    let reach = lock(&shared.peers).peers.reach(burst.peer).copied();
+    let now = shared.clock.now().instant;
+    let reach = lock(&shared.peers).peers.sends(burst.peer, now);
     let (remote, local) = reach.map_or((None, None), |reach| (reach.remote, reach.local));
     let mut refused = None;
     for _ in 0..BUSY_TRIES {

@@ -1,5 +1,6 @@
 //! What the threads of a data plane share.
 
+use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
@@ -36,6 +37,7 @@ clew_wire::reasons! {
         CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
         SocketFull = "socket-full": "The kernel's buffer for datagrams had no room, because more came than were read.",
         InterfaceFull = "interface-full": "The interface had no room for packets of this host, because more came than were read.",
+        Empty = "empty": "A verified packet had no content: its sender keeps a translator's entry alive.",
         TunRefused = "tun-refused": "The interface refused packets that had been verified.",
     }
 }
@@ -114,6 +116,8 @@ pub(super) struct Shared<K> {
     pub verifiers: u32,
     /// How long they have worked, in nanoseconds by the clock, all together.
     pub verifying: AtomicU64,
+    /// Since when each verifies what it took, in nanoseconds; 0 if it waits for work.
+    pub verifying_since: Vec<AtomicU64>,
     /// CPU time of a precursor lately, in nanoseconds; 0 if none was prepared yet.
     pub precursor_cost: AtomicU64,
 }
@@ -167,6 +171,7 @@ impl<K: KeySource> Shared<K> {
             turns: [AtomicU64::new(0), AtomicU64::new(0)],
             verifiers: verifiers(),
             verifying: AtomicU64::new(0),
+            verifying_since: (0..verifiers()).map(|_| AtomicU64::new(0)).collect(),
             precursor_cost: AtomicU64::new(0),
             identity: Mutex::new(identity),
             config: Mutex::new(Arc::new(config)),
@@ -330,7 +335,12 @@ impl<K: KeySource> Shared<K> {
         if ready.is_empty() {
             return next;
         }
-        let refused = writer.write(ready.iter().map(|delivery| delivery.bytes.as_slice()));
+        let all = ready.iter().map(|delivery| delivery.bytes.as_slice());
+        let empty = all.clone().filter(|packet| is_empty(packet)).count();
+        if empty > 0 {
+            self.drop_many(Dropped::Empty, empty);
+        }
+        let refused = writer.write(all.filter(|packet| !is_empty(packet)));
         if refused > 0 {
             self.drop_many(Dropped::TunRefused, refused);
         }
@@ -383,7 +393,7 @@ fn first_id(secret: &[u8; 32]) -> u32 {
 }
 
 /// The own address for an end point: the one that the routes to it name.
-fn own_address(remote: SocketAddr) -> Option<IpAddr> {
+pub(super) fn own_address(remote: SocketAddr) -> Option<IpAddr> {
     let any = match remote {
         SocketAddr::V4(_) => "0.0.0.0:0",
         SocketAddr::V6(_) => "[::]:0",

@@ -24,7 +24,7 @@ const POOL: usize = 256;
 const SKIPPED: &str = "SKIPPED: tests of clew up need root, ip, nft, ping and python3";
 
 /// The user who runs the data plane, on every Linux.
-const NOBODY: (u32, u32) = (65_534, 65_534);
+pub const NOBODY: (u32, u32) = (65_534, 65_534);
 
 /// Longest wait for what takes a moment.
 pub const PATIENCE: Duration = Duration::from_secs(60);

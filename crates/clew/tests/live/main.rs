@@ -16,6 +16,7 @@ mod hosts;
 mod lan;
 mod losses;
 mod others;
+mod recoveries;
 mod replace;
 mod service;
 mod sizes;

@@ -57,8 +57,9 @@ pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, 
 pub fn take(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
     let material = load(config, memory)?;
     let files = by_path(config, &material.groups);
-    if let Err(error) = memory.take(files, &material.keys) {
-        tracing::warn!("{error}: after a restart an older group file would count");
+    if let Err(failure) = memory.take(files, &material.keys) {
+        let why = failure.message;
+        tracing::warn!("{why}: after a restart an older group file would count; tried again");
     }
     Ok(material)
 }

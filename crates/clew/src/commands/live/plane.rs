@@ -15,6 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use sd_notify::NotifyState;
 use std::os::fd::RawFd;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the data plane says to `clew up` when it has all that it needs.
 pub(super) const PREPARED: &str = "prepared";
@@ -154,7 +155,8 @@ fn serve(
         mention!("metrics at http://{}/metrics", endpoint.at);
     }
     warn_of_fallbacks(&config, &devices);
-    let memory = memory_of(&config)?;
+    let memory = Arc::new(memory_of(&config)?);
+    let kept = Arc::clone(&memory);
     let hooks = Hooks {
         load: Box::new(move |config| {
             material::take(config, &memory).map_err(|failure| failure.message)
@@ -167,6 +169,9 @@ fn serve(
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
+            if kept.keep_again() {
+                tracing::info!("there is room again: which group files are too old is kept");
+            }
             if let Some(endpoint) = &endpoint {
                 endpoint.heartbeat.beat();
                 endpoint.heartbeat.set_able(can_sign);
