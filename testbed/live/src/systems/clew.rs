@@ -338,6 +338,7 @@ fn read(status: &Value) -> Counts {
         prepared: figure("/pool/prepared"),
         online: figure("/outbound/online"),
         dropped: dropped.filter_map(|(_, count)| count.as_f64()).sum(),
+        unread: figure("/dropped/socket-full"),
     }
 }
 
@@ -349,7 +350,7 @@ mod tests {
     fn a_status_is_read() {
         let status = r#"{"outbound":{"signatures":7,"online":1,"unsent":{"late":2}},
             "inbound":{"signatures":9,"verification_ns":2e9,"refused":{"off":3}},
-            "pool":{"ready":4,"prepared":5},"dropped":{"no-peer":1}}"#;
+            "pool":{"ready":4,"prepared":5},"dropped":{"no-peer":1,"socket-full":4}}"#;
         let expected = Counts {
             signed: 7.0,
             verified: 9.0,
@@ -357,7 +358,8 @@ mod tests {
             ready: 4.0,
             prepared: 5.0,
             online: 1.0,
-            dropped: 6.0,
+            dropped: 10.0,
+            unread: 4.0,
         };
         assert_eq!(read(&serde_json::from_str(status).unwrap()), expected);
     }
