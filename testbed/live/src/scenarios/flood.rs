@@ -93,16 +93,7 @@ fn calm(scene: &Scene<'_>, flood: &Flood, samples: &mut Samples) -> io::Result<C
     let bits = found.bits / 1e6;
     samples.add(
         &name,
-        vec![
-            bits,
-            1.0,
-            found.retransmits,
-            0.0,
-            0.0,
-            0.0,
-            cpu[0],
-            cpu[1],
-        ],
+        vec![bits, 1.0, found.retransmits, 0.0, 0.0, 0.0, cpu[0], cpu[1]],
     );
     Ok(Calm { bits, packets })
 }
