@@ -118,6 +118,9 @@ pub enum Rule {
     /// A daemon that puts trailers on packets has no end point.
     #[error("endpoint: with carrier = \"trailer\" packets go to their own destinations; remove it")]
     EndpointUnused,
+    /// A daemon that puts trailers on packets has no entry in a translator's table.
+    #[error("keepalive: carrier = \"trailer\" sends nothing of its own; remove it")]
+    KeepaliveUnused,
     /// The interface leaves room for trailers.
     #[error(
         "mtu {is}: with carrier = \"trailer\" at most {most}, which is path-mtu less the longest trailer"

@@ -39,6 +39,9 @@ const MTU_DEFAULT: u64 = 1_500;
 const GRACE: RangeInclusive<u64> = 0..=86_400;
 const GRACE_DEFAULT: u64 = 60;
 
+/// How often a peer may get a datagram at least, in seconds.
+const KEEPALIVE: RangeInclusive<u64> = 1..=65_535;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Raw {
@@ -94,6 +97,7 @@ struct RawSigning {
 struct RawPeer {
     prefixes: Spanned<Vec<Spanned<String>>>,
     endpoint: Option<Spanned<String>>,
+    keepalive: Option<Spanned<u64>>,
     group: PathBuf,
 }
 
@@ -210,6 +214,10 @@ fn trailer_mtu(raw: &Raw, signing: &Signing, path_mtu: u16) -> Result<u16, Broke
     let mut endpoints = raw.peer.iter().filter_map(|peer| peer.endpoint.as_ref());
     if let Some(endpoint) = endpoints.next() {
         return Err((Some(endpoint.span()), Rule::EndpointUnused));
+    }
+    let mut keepalives = raw.peer.iter().filter_map(|peer| peer.keepalive.as_ref());
+    if let Some(keepalive) = keepalives.next() {
+        return Err((Some(keepalive.span()), Rule::KeepaliveUnused));
     }
     let longest = trailer_max(signing.sender_cover()) as u16;
     let most = path_mtu.saturating_sub(longest);
@@ -335,9 +343,12 @@ fn peers(raw: Vec<RawPeer>, port: u16, folder: &Path) -> Result<Vec<Peer>, Broke
             let at = peer.endpoint.map(|text| text.span());
             return Err((at, Rule::EndpointTwice(twice)));
         }
+        let keepalive = peer.keepalive.as_ref();
+        let seconds = keepalive.map(|given| number("keepalive", Some(given), 0, KEEPALIVE));
         peers.push(Peer {
             prefixes,
             endpoint,
+            keepalive: seconds.transpose()?.map(Duration::from_secs),
             group: folder.join(peer.group),
         });
     }

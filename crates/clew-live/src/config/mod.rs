@@ -158,6 +158,8 @@ pub struct Peer {
     pub prefixes: Vec<IpNet>,
     /// Where its daemon is. `None` if it is learned from the peer's first valid packet.
     pub endpoint: Option<SocketAddr>,
+    /// After how long without a datagram to it one is sent. `None` if none is.
+    pub keepalive: Option<Duration>,
     /// Its group's file.
     pub group: PathBuf,
 }

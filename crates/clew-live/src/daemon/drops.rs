@@ -31,6 +31,7 @@ mod arriving {
             NfqueueFull = "nfqueue-full": "The kernel's queue had no room for a packet from a peer's prefix.",
             NfqueueBuffer = "nfqueue-buffer": "The buffer of the queue's process had no room for one.",
             CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
+            Empty = "empty": "A verified packet had no content: its sender keeps a translator's entry alive.",
             TunRefused = "tun-refused": "The interface refused packets that had been verified.",
         }
     }

@@ -7,6 +7,7 @@
 mod accepted;
 mod clocks;
 mod drops;
+mod keepalive;
 mod notices;
 mod options;
 mod peers;
@@ -16,6 +17,7 @@ mod reload;
 mod report;
 mod send;
 mod shared;
+mod stall;
 mod succession;
 mod supervise;
 mod wake;

@@ -15,6 +15,8 @@ pub(super) enum Topic {
     Files,
     /// Why nothing is signed.
     Signer,
+    /// Verifiers that stand still.
+    Verifiers,
     /// Whether something keeps the clock right.
     ClockKept,
     /// How wrong the clock may be.

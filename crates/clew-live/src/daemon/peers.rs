@@ -33,6 +33,10 @@ pub struct Reach {
     pub is_learned: bool,
     /// When a valid packet came from the end point, if it was learned.
     heard: Instant,
+    /// When a datagram was sent there.
+    sent: Option<Instant>,
+    /// After how long without one another one is due.
+    keepalive: Option<Duration>,
     path: PathMtu,
 }
 
@@ -59,6 +63,8 @@ impl Peers {
                 local: None,
                 is_learned: false,
                 heard: Instant::default(),
+                sent: None,
+                keepalive: peer.keepalive,
                 path: PathMtu::new(config.path_mtu),
             });
         }
@@ -82,7 +88,11 @@ impl Peers {
             if is_same {
                 let mut path = new.path;
                 path.keep_lowered(&old.path);
-                *new = Reach { path, ..*old };
+                *new = Reach {
+                    path,
+                    keepalive: new.keepalive,
+                    ..*old
+                };
             }
         }
     }
@@ -93,11 +103,6 @@ impl Peers {
         let behind = self.ranges.partition_point(|(first, ..)| *first <= address);
         let (_, last, peer) = self.ranges.get(behind.checked_sub(1)?)?;
         (address <= *last).then_some(*peer)
-    }
-
-    /// Returns how a peer is reached.
-    pub fn reach(&self, peer: PeerIndex) -> Option<&Reach> {
-        self.reaches.get(usize::from(peer.0))
     }
 
     /// Returns how all peers are reached, in their order.
@@ -146,6 +151,26 @@ impl Peers {
             (reach.remote, reach.local) = (Some(from), None);
         }
         may_move
+    }
+
+    /// Takes note of a datagram to a peer. Returns how it is reached.
+    pub fn sends(&mut self, peer: PeerIndex, now: Instant) -> Option<Reach> {
+        let reach = self.reaches.get_mut(usize::from(peer.0))?;
+        reach.sent = Some(now);
+        Some(*reach)
+    }
+
+    /// Returns the peers that have got nothing for too long, and takes that for sent.
+    pub fn take_silent(&mut self, now: Instant) -> Vec<PeerIndex> {
+        let mut silent = Vec::new();
+        for (index, reach) in (0..).zip(&mut self.reaches) {
+            let is_due = |every| reach.sent.is_none_or(|sent| now - sent >= every);
+            if reach.remote.is_some() && reach.keepalive.is_some_and(is_due) {
+                reach.sent = Some(now);
+                silent.push(PeerIndex(index));
+            }
+        }
+        silent
     }
 
     /// Asks for own addresses that are missing.
@@ -263,17 +288,17 @@ mod tests {
         );
         assert!(peers.learn(PeerIndex(1), other, at(3)), "silent for two");
         assert!(!peers.learn(PeerIndex(1), one, at(4)));
-        assert_eq!(peers.reach(PeerIndex(1)).unwrap().remote, Some(other));
+        assert_eq!(peers.reaches()[1].remote, Some(other));
         assert!(!peers.learn(PeerIndex(7), one, at(4)), "no such peer");
     }
 
     #[test]
     fn nobody_moves_a_configured_end_point() {
         let mut peers = Peers::new(&config(TWO));
-        let configured = peers.reach(PeerIndex(0)).unwrap().remote;
+        let configured = peers.reaches()[0].remote;
         let from = "192.0.2.1:40000".parse().unwrap();
         assert!(!peers.learn(PeerIndex(0), from, at(1_000)));
-        assert_eq!(peers.reach(PeerIndex(0)).unwrap().remote, configured);
+        assert_eq!(peers.reaches()[0].remote, configured);
     }
 
     #[test]
@@ -308,6 +333,22 @@ mod tests {
         assert_eq!(mtus(&moved, 2), [1500, 1400]);
         let shorter = format!("path-mtu = 1300\n{TWO}");
         assert_eq!(mtus(&shorter, 2), [1300, 1300]);
+    }
+
+    #[test]
+    fn a_peer_with_keepalive_is_silent_when_nothing_was_sent_for_so_long() {
+        let text = TWO.replacen("group", "keepalive = 25\ngroup", 1);
+        let mut peers = Peers::new(&config(&text));
+        assert_eq!(peers.take_silent(at(0)), [PeerIndex(0)], "at the start");
+        assert_eq!(peers.take_silent(at(24)), []);
+        peers.sends(PeerIndex(0), at(24));
+        assert_eq!(peers.take_silent(at(48)), [], "it got a datagram");
+        assert_eq!(peers.take_silent(at(49)), [PeerIndex(0)]);
+        let mut again = Peers::new(&config(&text.replace("25", "5")));
+        again.keep_learned(&peers);
+        assert_eq!(again.take_silent(at(53)), []);
+        assert_eq!(again.take_silent(at(54)), [PeerIndex(0)], "after a reload");
+        assert_eq!(Peers::new(&config(TWO)).take_silent(at(99)), [], "none");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rand_core::CryptoRng;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long a verifier sleeps at most: somebody wakes it when there is work.
@@ -122,7 +122,11 @@ fn send_replies<K: KeySource>(shared: &Shared<K>) {
 }
 
 /// Verifies signatures until the daemon stops. It takes what has queued since it was last free.
-pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng) {
+pub(super) fn verify<K: KeySource>(
+    shared: &Shared<K>,
+    since: &AtomicU64,
+    rng: &mut impl CryptoRng,
+) {
     let mut inbound = lock(&shared.inbound);
     while !shared.is_stopping() {
         inbound.set_cost(shared.signature_cost());
@@ -133,6 +137,7 @@ pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng)
         };
         drop(inbound);
         let start = shared.clock.now().instant;
+        since.store(start.as_nanos().max(1), Ordering::Relaxed);
         let begin = thread_time();
         let done = work.run(rng);
         let spent = thread_time().saturating_sub(begin);
@@ -142,6 +147,7 @@ pub(super) fn verify<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng)
         if next.is_some_and(|next| next.as_nanos() < due) {
             shared.wake_receiver.wake();
         }
+        since.store(0, Ordering::Relaxed);
         inbound = lock(&shared.inbound);
         let worked = shared.clock.now().instant - start;
         let worked = u64::try_from(worked.as_nanos()).unwrap_or(u64::MAX);

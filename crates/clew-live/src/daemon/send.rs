@@ -192,7 +192,8 @@ fn send_burst<K: KeySource>(
     burst: &mut Burst,
     patience: &mut Patience,
 ) -> bool {
-    let reach = lock(&shared.peers).peers.reach(burst.peer).copied();
+    let now = shared.clock.now().instant;
+    let reach = lock(&shared.peers).peers.sends(burst.peer, now);
     let (remote, local) = reach.map_or((None, None), |reach| (reach.remote, reach.local));
     let attempt = || {
         let (sent, refusal) = shared.network.send(remote, local, burst);

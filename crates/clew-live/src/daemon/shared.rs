@@ -5,6 +5,7 @@
 //! signature is verified or a precursor is prepared.
 
 use super::drops::{DroppedIn, Drops};
+use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
@@ -100,6 +101,8 @@ pub(super) struct Shared<K> {
     pub verifiers: u32,
     /// How long they have worked, in nanoseconds by the clock, all together.
     pub verifying: AtomicU64,
+    /// Since when each verifies what it took, in nanoseconds; 0 if it waits for work.
+    pub verifying_since: Vec<AtomicU64>,
     /// CPU time of a precursor lately, in nanoseconds; 0 if none was prepared yet.
     pub precursor_cost: AtomicU64,
 }
@@ -153,6 +156,7 @@ impl<K: KeySource> Shared<K> {
             turns: [AtomicU64::new(0), AtomicU64::new(0)],
             verifiers: verifiers(),
             verifying: AtomicU64::new(0),
+            verifying_since: (0..verifiers()).map(|_| AtomicU64::new(0)).collect(),
             precursor_cost: AtomicU64::new(0),
             identity: Mutex::new(identity),
             config: Mutex::new(Arc::new(config)),
@@ -304,7 +308,12 @@ impl<K: KeySource> Shared<K> {
         if ready.is_empty() {
             return next;
         }
-        let refused = writer.write(ready.iter().map(|delivery| delivery.bytes.as_slice()));
+        let all = ready.iter().map(|delivery| delivery.bytes.as_slice());
+        let empty = all.clone().filter(|packet| is_empty(packet)).count();
+        if empty > 0 {
+            self.drop_arriving(DroppedIn::Empty, empty);
+        }
+        let refused = writer.write(all.filter(|packet| !is_empty(packet)));
         if refused > 0 {
             self.drop_arriving(DroppedIn::TunRefused, refused);
         }
@@ -357,7 +366,7 @@ fn first_id(secret: &[u8; 32]) -> u32 {
 }
 
 /// The own address for an end point: the one that the routes to it name.
-fn own_address(remote: SocketAddr) -> Option<IpAddr> {
+pub(super) fn own_address(remote: SocketAddr) -> Option<IpAddr> {
     let any = match remote {
         SocketAddr::V4(_) => "0.0.0.0:0",
         SocketAddr::V6(_) => "[::]:0",

@@ -181,8 +181,11 @@ where
     K: KeySource + Send,
     R: CryptoRng + 'scope,
 {
-    for _ in 0..shared.verifiers {
-        scope.spawn(move || receive::verify(shared, &mut rng()));
+    for since in &shared.verifying_since {
+        scope.spawn(move || {
+            name_thread(c"clew-verify");
+            receive::verify(shared, since, &mut rng());
+        });
     }
     scope.spawn(move || refill::run_if_short(shared, &mut rng()));
     Threads {
@@ -192,6 +195,12 @@ where
         ],
         refill: scope.spawn(move || refill::run(shared, &mut rng())),
     }
+}
+
+/// Gives the calling thread a name, as `top -H` shows it.
+fn name_thread(name: &std::ffi::CStr) {
+    // Nothing depends on it.
+    let _ = nix::sys::prctl::set_name(name);
 }
 
 struct Supervisor<'a, K, R> {
@@ -263,6 +272,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             self.reload(config);
         }
         self.see_signer();
+        self.see_verifiers();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");
@@ -273,6 +283,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         self.accepted.see(latest);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
+        self.shared.keep_alive();
         let turns = [0, 1].map(|at| self.shared.turns[at].load(Ordering::Relaxed));
         let all_turn = turns.iter().zip(self.turns).all(|(now, then)| *now != then);
         self.turns = turns;
@@ -330,6 +341,14 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             .set(Topic::Signer, trouble.as_deref(), self.seconds());
         if let Some(trouble) = trouble.filter(|_| is_new) {
             warn!("nothing is signed: {trouble}");
+        }
+    }
+
+    /// Says once that verifiers stand still, and once that they go on.
+    fn see_verifiers(&mut self) {
+        let (sentence, now) = (self.shared.stall().sentence(), self.seconds());
+        if self.notices.set(Topic::Verifiers, sentence, now) {
+            warn!("{}", sentence.unwrap_or_default());
         }
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Origin<'a> {
     has_cookie: bool,
     /// It was put together from fragments.
     is_in_parts: bool,
+    /// The packet's flow, if anybody may have written its address: there is no cookie that proves it.
+    flow: Option<Source>,
 }
 
 impl<K: KeySource> Inbound<K> {
@@ -50,6 +52,7 @@ impl<K: KeySource> Inbound<K> {
             outer,
             has_cookie: self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
             is_in_parts: false,
+            flow: None,
         };
         if !self.passes_gate(payload, &from, now.instant) {
             self.metrics.refused.count(Refused::NoCookie);
@@ -143,6 +146,7 @@ impl<K: KeySource> Inbound<K> {
             // Nobody was asked for one.
             has_cookie: true,
             is_in_parts: false,
+            flow: Some(Source::of_flow(&flow.key())),
         };
         self.arrive_packet(packet, &from, now);
     }
@@ -197,7 +201,9 @@ impl<K: KeySource> Inbound<K> {
             bytes,
             from: outer.source,
         };
-        let Some(token) = self.hold(line, delivery, ticket, now.instant) else {
+        let judged = self.judged(source, from);
+        let class = self.queue.standings.class(judged, now.instant);
+        let Some(token) = self.hold(line, class, delivery, ticket, now.instant) else {
             return;
         };
         match taken {
@@ -208,11 +214,12 @@ impl<K: KeySource> Inbound<K> {
                     Block::Tree { block, .. } => (block.count(), true),
                     Block::Each | Block::Window { .. } => (1, false),
                 };
-                let address = self.payer(&pending, source, now.instant);
+                let address = self.payer(&pending, judged, now.instant);
                 let job = Job {
                     token,
                     source: self.queue.standings.payer(address),
                     address,
+                    flow: from.flow,
                     block: pending.affinity().filter(|_| is_of_block),
                     k,
                     has_cookie: from.has_cookie,
@@ -220,6 +227,14 @@ impl<K: KeySource> Inbound<K> {
                 self.enqueue(pending, job, now.instant);
             }
         }
+    }
+
+    /// Returns who is judged by a packet's signature: its address, or its flow if one of that flow held
+    /// before. Whoever writes the address of a peer, and sees none of its packets, does not know its
+    /// flows, and takes only from the share of new ones.
+    fn judged(&self, address: Source, from: &Origin<'_>) -> Source {
+        let is_good = |flow: &Source| self.queue.standings.is_good(*flow);
+        from.flow.filter(is_good).unwrap_or(address)
     }
 
     /// Returns the address that a signature is verified for. Who copies packets may bring the last share
@@ -248,11 +263,11 @@ impl<K: KeySource> Inbound<K> {
     fn hold(
         &mut self,
         line: FlowKey,
+        class: Class,
         delivery: Delivery,
         ticket: Option<Ticket>,
         now: Instant,
     ) -> Option<Token> {
-        let class = self.queue.standings.class(line.0, now);
         while !self.order.has_room(delivery.bytes.len()) {
             let Some((oldest, of)) = self.order.oldest(class) else {
                 match ticket {

@@ -7,6 +7,7 @@
 
 use crate::receiver::budget::Budget;
 use crate::receiver::standing::{Class, Standings};
+use clew_packet::Flow;
 use clew_wire::Instant;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -25,14 +26,17 @@ const UNKNOWN_BATCH_MAX: usize = 16;
 /// How much more known sources get than others, if both have something.
 const KNOWN_WEIGHT: u64 = 3;
 
-/// An address, or a prefix that is served as one source.
+/// An address, or a prefix that is served as one source, or a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source {
-    /// IPv4 is mapped into IPv6.
+    /// IPv4 is mapped into IPv6. Of a flow a hash.
     bits: u128,
-    /// Of the prefix in bits; 128 for an address.
+    /// Of the prefix in bits; 128 for an address, [`FLOW`] for a flow.
     length: u8,
 }
+
+/// The length of a flow, which no prefix has.
+const FLOW: u8 = 129;
 
 /// Lengths of prefixes; IPv4 is mapped into IPv6.
 const PREFIX_V4: u8 = 96 + 24;
@@ -49,6 +53,30 @@ impl From<IpAddr> for Source {
 }
 
 impl Source {
+    /// Returns a flow as a source of its own.
+    pub fn of_flow(flow: &Flow) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for address in [flow.source, flow.destination] {
+            hasher.update(&Self::from(address).bits.to_be_bytes());
+        }
+        hasher.update(&[flow.protocol]);
+        for port in [flow.source_port, flow.destination_port] {
+            hasher.update(&[u8::from(port.is_some())]);
+            hasher.update(&port.unwrap_or(0).to_be_bytes());
+        }
+        let mut bits = [0; 16];
+        hasher.finalize_xof().fill(&mut bits);
+        Self {
+            bits: u128::from_be_bytes(bits),
+            length: FLOW,
+        }
+    }
+
+    /// Returns whether this is a flow.
+    pub const fn is_flow(self) -> bool {
+        self.length == FLOW
+    }
+
     /// Returns the prefix of an address.
     pub fn prefix(self) -> Self {
         let is_v4 = self.bits >> 32 == 0xffff;

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Most sources that are remembered, of each class. The one that was seen last stays longest.
 pub const SOURCES_MAX: usize = 4_096;
 
+/// Most flows that are remembered, besides.
+pub const FLOWS_MAX: usize = 1 << 14;
+
 /// How long a signature that held makes its source a known one.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
 
@@ -32,6 +35,8 @@ pub(crate) struct Standings {
     /// Addresses, each with a signature that held: a neighbour's do not count against it, and a flood of
     /// new sources pushes nobody out.
     known: LruMap<Source, Standing>,
+    /// Flows, each with a signature that held, of addresses that anybody may have written.
+    flows: LruMap<Source, Standing>,
     /// Prefixes.
     unknown: LruMap<Source, Standing>,
     /// Addresses that peers are configured to have.
@@ -54,6 +59,7 @@ impl Standings {
     pub fn new(budget: Duration) -> Self {
         Self {
             known: LruMap::new(),
+            flows: LruMap::new(),
             unknown: LruMap::new(),
             expected: BTreeSet::new(),
             budget,
@@ -62,9 +68,29 @@ impl Standings {
 
     /// Returns the class of a source.
     pub fn class(&self, source: Source, now: Instant) -> Class {
-        match self.known.get(&source) {
+        match self.known_of(source).get(&source) {
             Some(standing) if standing.is_known(now) => Class::Known,
             _ => Class::Unknown,
+        }
+    }
+
+    /// Returns whether signatures from an address or flow held so far, however long ago.
+    pub fn is_good(&self, source: Source) -> bool {
+        let standing = self.known_of(source).get(&source);
+        standing.is_some_and(Standing::is_good)
+    }
+
+    fn known_of(&self, source: Source) -> &LruMap<Source, Standing> {
+        match source.is_flow() {
+            true => &self.flows,
+            false => &self.known,
+        }
+    }
+
+    fn known_of_mut(&mut self, source: Source) -> &mut LruMap<Source, Standing> {
+        match source.is_flow() {
+            true => &mut self.flows,
+            false => &mut self.known,
         }
     }
 
@@ -76,23 +102,28 @@ impl Standings {
     /// Returns who pays for an address: itself if a peer is configured there or its signatures held so
     /// far, however long ago, or else its prefix. So no neighbour spends what a silent peer needs.
     pub fn payer(&self, address: Source) -> Source {
-        let is_good = self.known.get(&address).is_some_and(Standing::is_good);
-        match is_good || self.expected.contains(&address) {
+        match self.is_good(address) || self.expected.contains(&address) {
             true => address,
             false => address.prefix(),
         }
     }
 
-    /// Takes note of a signature that came from an address.
-    pub fn judged(&mut self, address: Source, is_good: bool, now: Instant) {
-        if !is_good && self.known.get(&address).is_none() {
+    /// Takes note of a signature that came from an address, or in a flow.
+    pub fn judged(&mut self, source: Source, is_good: bool, now: Instant) {
+        let budget = self.budget;
+        let most = if source.is_flow() {
+            FLOWS_MAX
+        } else {
+            SOURCES_MAX
+        };
+        let known = self.known_of_mut(source);
+        if !is_good && known.get(&source).is_none() {
             return;
         }
-        let budget = self.budget;
-        let standing = self.known.entry(address, || Standing::new(budget, now));
+        let standing = known.entry(source, || Standing::new(budget, now));
         standing.judged(is_good, now);
-        if self.known.count() > SOURCES_MAX {
-            self.known.pop_oldest();
+        if known.count() > most {
+            known.pop_oldest();
         }
     }
 
@@ -120,21 +151,25 @@ impl Standings {
 
     /// Remembers what a source has cost.
     pub fn keep_cost(&mut self, source: Source, cost: u64) {
-        let known = self.known.get_mut(&source);
-        if let Some(standing) = known.or_else(|| self.unknown.get_mut(&source)) {
+        let is_known = self.known_of(source).get(&source).is_some();
+        let all = match is_known {
+            true => self.known_of_mut(source),
+            false => &mut self.unknown,
+        };
+        if let Some(standing) = all.get_mut(&source) {
             standing.cost = cost;
         }
     }
 
     fn standing(&mut self, source: Source, now: Instant) -> &mut Standing {
-        if self.known.get(&source).is_some() {
-            let budget = self.budget;
-            return self.known.entry(source, || Standing::new(budget, now));
+        let budget = self.budget;
+        if self.known_of(source).get(&source).is_some() {
+            let known = self.known_of_mut(source);
+            return known.entry(source, || Standing::new(budget, now));
         }
         if self.unknown.get(&source).is_none() && self.unknown.count() >= SOURCES_MAX {
             self.unknown.pop_oldest();
         }
-        let budget = self.budget;
         self.unknown.entry(source, || Standing::new(budget, now))
     }
 }

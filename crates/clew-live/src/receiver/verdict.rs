@@ -11,6 +11,13 @@ use clew_wire::Instant;
 impl<K: KeySource> Inbound<K> {
     /// Takes a verified signature in, for its packet and for those that wait for it.
     pub(super) fn conclude(&mut self, job: Job, checked: Checked, now: Instant) {
+        // Its packet was given up meanwhile, and counted.
+        if !self.is_held(job.token) {
+            for (_, token) in self.followers_of(&job) {
+                self.drop_held(token, None, Refused::NoVerdict, now);
+            }
+            return;
+        }
         let conclusion = self.receiver.conclude(checked);
         self.settle(now);
         // Else the packet that ends its window was verified in its place.
@@ -22,6 +29,12 @@ impl<K: KeySource> Inbound<K> {
         let says_something = conclusion.reason != Reason::Duplicate && (held || job.has_cookie);
         if says_something {
             self.queue.standings.judged(job.address, held, now);
+        }
+        if let Some(flow) = job.flow.filter(|flow| held && *flow != job.address) {
+            // A duplicate is somebody's copy, and no sign of a flow.
+            if says_something {
+                self.queue.standings.judged(flow, true, now);
+            }
         }
         if held && is_own {
             self.metrics.good_signatures += 1;
@@ -70,7 +83,10 @@ impl<K: KeySource> Inbound<K> {
 
     fn followers_of(&mut self, job: &Job) -> Vec<(Pending, Token)> {
         let leader = job.block.map(|block| (job.address, block));
-        leader.map_or_else(Vec::new, |leader| self.followers.remove(&leader))
+        let mut all = leader.map_or_else(Vec::new, |leader| self.followers.remove(&leader));
+        // Others were given up meanwhile, and counted.
+        all.retain(|(_, token)| self.is_held(*token));
+        all
     }
 
     /// Decides about packets that waited for others of their blocks.
@@ -108,6 +124,7 @@ impl<K: KeySource> Inbound<K> {
             Some(ticket) => {
                 self.receiver.give_up(ticket);
             }
+            None if !self.is_held(token) => return,
             None => self.metrics.refused.count(reason),
         }
         self.refuse(token, now);
@@ -128,6 +145,11 @@ impl<K: KeySource> Inbound<K> {
     pub(super) fn count(&mut self, reason: Reason) {
         let looked = self.receiver.look_packet(Err(reason), None);
         self.receiver.take(looked);
+    }
+
+    /// Returns whether a packet still waits: whatever made room or waited too long does not.
+    fn is_held(&mut self, token: Token) -> bool {
+        self.order.packet_mut(token).is_some()
     }
 
     fn decide(&mut self, token: Token, verdict: Verdict, now: Instant) {

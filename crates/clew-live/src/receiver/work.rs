@@ -19,8 +19,10 @@ pub(crate) struct Job {
     pub token: Token,
     /// Who pays: the address or its prefix.
     pub source: Source,
-    /// The address that is judged by it.
+    /// The address or flow that is judged by it.
     pub address: Source,
+    /// The flow that becomes known if it holds, where addresses are not proved.
+    pub flow: Option<Source>,
     /// What other packets of its block have, too: they wait for this one.
     pub block: Option<Affinity>,
     /// Packets of its block.

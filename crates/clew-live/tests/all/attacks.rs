@@ -6,7 +6,9 @@ use crate::common::sim::{
     MS, Online, PEER, S, Sim, US, Verifier, address, moment, path, sender_address,
 };
 use clew_live::packet::Clear;
-use clew_live::receiver::{FOLLOWERS_MAX, Gate, HELD_MAX, Refused, SIGNATURES_MAX};
+use clew_live::receiver::{
+    FOLLOWERS_MAX, Gate, HELD_MAX, Refused, SIGNATURES_MAX, VERDICT_WAIT_MAX,
+};
 use clew_live::sender::{Cover, Outbound, OutboundOptions};
 use clew_packet::{Reason, datagram};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -304,6 +306,28 @@ fn a_stalled_verifier_fills_no_queue() {
         + metrics.refused.of(Refused::NoCookie)
         + metrics.verdicts.of(Reason::TooFewShares);
     assert_eq!(lost, 3 * SIGNATURES_MAX as u64 + sent as u64);
+}
+
+/// One of two verifiers never comes back: the other one goes on, and what the first had taken is held
+/// no longer than any packet without a verdict.
+#[test]
+fn one_stalled_verifier_costs_what_it_had_taken() {
+    let mut sim = Sim::new(8);
+    sim.verifiers = 2;
+    sim.stalls = 1;
+    let sent = honest(&mut sim, 40);
+    sim.run(500 * MS);
+    assert!(sim.receiver.metrics().held > 0, "those of the first one");
+    sim.run(VERDICT_WAIT_MAX.as_nanos() as u64);
+    let metrics = sim.receiver.metrics();
+    let lost = metrics.refused.of(Refused::NoVerdict) + metrics.verdicts.of(Reason::TooFewShares);
+    let lost = lost as usize;
+    assert_eq!((metrics.held, metrics.waiting_signatures), (0, 0));
+    assert_eq!(all_of_honest(&sim) + lost, sent, "each is counted");
+    assert_eq!(lost, 12, "one block");
+    // Packets of the same flow waited for these no longer than they may.
+    let slow = metrics.waits.iter().filter(|(bound, _)| *bound > 32_768);
+    assert_eq!(slow.map(|(_, n)| n).sum::<u64>(), 0, "{:?}", metrics.waits);
 }
 
 /// One packet of a block that nobody has verified yet, again and again: all of them wait for the same

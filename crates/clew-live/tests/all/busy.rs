@@ -248,3 +248,32 @@ fn new_flows_do_not_keep_known_ones_waiting() {
         assert!(own.is_some_and(|place| place <= 1), "{number}: {own:?}");
     }
 }
+
+/// A verifier that comes back after its packets were given up changes nothing: each packet has one reason.
+#[test]
+fn what_is_verified_too_late_was_counted_already() {
+    for seed in 0..3 {
+        let mut sim = Sim::new(seed);
+        sim.verifier = Verifier {
+            batch: S + 300 * MS,
+            signature: EACH,
+            is_stalled: false,
+        };
+        let mut sent = 0;
+        for step in 0..60 {
+            // Blocks in full carriage, whose packets wait for each other's signature, and others.
+            let count = 2 + 9 * (step as u32 % 2);
+            let packets = (0..count).map(|n| udp(step as u16 % 4, 100 * step as u32 + n, 600));
+            sim.read(step * 20 * MS, packets.collect());
+            sent += u64::from(count);
+        }
+        sim.run(8 * S);
+        let metrics = sim.receiver.metrics();
+        assert_eq!((metrics.held, metrics.followers), (0, 0));
+        let verdicts: u64 = metrics.verdicts.iter().map(|(_, count)| count).sum();
+        let refused: u64 = metrics.refused.iter().map(|(_, count)| count).sum();
+        assert_eq!(metrics.datagrams, sent, "seed {seed}");
+        assert_eq!(verdicts + refused, sent, "seed {seed}: {metrics:?}");
+        assert!(metrics.refused.of(Refused::NoVerdict) > 0);
+    }
+}

@@ -13,6 +13,7 @@ mod epochs;
 mod fragments;
 mod privacy;
 mod sending;
+mod spoofed;
 mod traffic;
 mod trailers;
 mod windows;

@@ -1,8 +1,11 @@
 //! Honest traffic over links of all kinds.
 
 use crate::common::packets::{name, udp};
-use crate::common::sim::{CLEAN, Link, MS, S, Sim, receiver_address, sender_address};
-use clew_packet::{Block, OuterAddresses, SignedPacket};
+use crate::common::sim::{
+    CLEAN, Link, MS, PEER, S, Sim, path, peer_rules, receiver_address, sender_address,
+};
+use clew_live::sender::Path;
+use clew_packet::{Block, Carrier, OuterAddresses, SignedPacket};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Several flows send reads of several sizes. Returns what was sent.
@@ -154,4 +157,32 @@ fn duplicates_and_reordering_harm_nothing() {
             .of(clew_packet::Reason::Duplicate);
     }
     assert!(duplicates > 0, "the link duplicates");
+}
+
+/// Packets of protocol 59 with nothing behind their header, as `keepalive` sends them: of both versions,
+/// also where the carrier has no form for them but a tunnel's.
+#[test]
+fn packets_without_content_are_signed_and_verified() {
+    for carrier in [Carrier::UdpTunnel, Carrier::UdpTransport] {
+        let mut sim = Sim::new(7);
+        let mut rules = peer_rules();
+        rules[0].prefixes.push("fd00::/8".parse().unwrap());
+        sim.receiver.set_peers(rules);
+        sim.sender.set_path(PEER, Path { carrier, ..path() });
+        let mut v4 = udp(1, 0, 36);
+        v4.truncate(20);
+        v4[2..4].copy_from_slice(&[0, 20]);
+        // The checksum follows the length, which was 36, and the protocol, which was 17.
+        let checksum = u16::from_be_bytes([v4[10], v4[11]]);
+        let sum = u32::from(checksum) + 36 + 17 - 20 - 59 + 0xffff;
+        v4[10..12].copy_from_slice(&((sum % 0xffff) as u16).to_be_bytes());
+        v4[9] = 59;
+        let mut v6 = vec![0x60, 0, 0, 0, 0, 0, 59, 64];
+        v6.extend([[0xfd; 16], [0xfc; 16]].concat());
+        sim.read(0, vec![v4.clone()]);
+        sim.read(MS, vec![v6.clone()]);
+        sim.run(S);
+        let delivered: Vec<_> = sim.delivered.iter().map(|(_, d)| &d.bytes).collect();
+        assert_eq!(delivered, [&v4, &v6], "{carrier:?}");
+    }
 }

@@ -22,7 +22,7 @@ pub const BEHIND: usize = 3;
 const POOL: usize = 256;
 
 /// The user who runs the data plane, on every Linux.
-const NOBODY: (u32, u32) = (65_534, 65_534);
+pub const NOBODY: (u32, u32) = (65_534, 65_534);
 
 /// Longest wait for what takes a moment.
 pub const PATIENCE: Duration = Duration::from_secs(60);

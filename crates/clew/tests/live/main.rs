@@ -19,6 +19,7 @@ mod hosts;
 mod lan;
 mod losses;
 mod others;
+mod recoveries;
 mod replace;
 mod service;
 mod sizes;

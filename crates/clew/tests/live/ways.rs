@@ -58,6 +58,16 @@ fn map(lan: &Lan, port: u16) {
     assert!(nft.wait().unwrap().success());
 }
 
+/// The router translates addresses, and forgets a flow after two seconds of silence.
+fn forget_soon(lan: &Lan) {
+    let script = "nft -f - <<E\ntable ip nat { chain out { type nat hook postrouting priority 100; \
+        oifname lan masquerade random; }; }\nE\n\
+        for t in udp_timeout udp_timeout_stream; do \
+        echo 2 > /proc/sys/net/netfilter/nf_conntrack_$t || exit 1; done";
+    let mut command = lan.within(OTHER, "sh");
+    assert!(command.args(["-c", script]).status().unwrap().success());
+}
+
 /// The configuration of the second host, whose peer has that prefix.
 fn configure_far(lan: &Lan, prefixes: &str) -> std::path::PathBuf {
     let path = lan.configure(TWO, ENFORCE, false);
@@ -105,6 +115,41 @@ fn a_transfer_survives_another_port_of_the_router() {
     assert!(worst < 15.0, "{worst} s of silence");
     assert_eq!(place(&lan), format!("{}:40001", Lan::v4(OTHER)));
     assert!(lan.pings(TWO, INSIDE), "and back");
+}
+
+/// Without `keepalive` nobody reaches a host behind a router that has said nothing for a while; with it
+/// the far host finds it, also after a start of its own.
+#[test]
+fn keepalive_keeps_a_host_behind_a_router_within_reach() {
+    for keepalive in ["", "keepalive = 1\n"] {
+        let Some(mut lan) = Lan::new() else { return };
+        behind_a_router(&lan);
+        forget_soon(&lan);
+        let far = configure_far(&lan, &format!("\"{INSIDE}/32\""));
+        let near = lan.configure(ONE, ENFORCE, true);
+        let config = fs::read_to_string(&near).unwrap();
+        let peer = format!("{keepalive}endpoint = ");
+        fs::write(&near, config.replace("endpoint = ", &peer)).unwrap();
+        lan.up(TWO, &far, &[]);
+        lan.up(ONE, &near, &[]);
+        let place = |lan: &Lan| lan.status(TWO)["peers"][0]["endpoint"].clone();
+        if keepalive.is_empty() {
+            until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+        } else {
+            until("a packet of the near host", || !place(&lan).is_null());
+        }
+        std::thread::sleep(std::time::Duration::from_secs(6));
+        let status = lan.status(TWO);
+        assert_eq!(lan.pings(TWO, INSIDE), !keepalive.is_empty(), "{status}");
+        let empty = status["dropped"]["empty"].as_u64();
+        assert_eq!(empty > Some(3), !keepalive.is_empty(), "{status}");
+        if !keepalive.is_empty() {
+            lan.down(TWO);
+            lan.up(TWO, &far, &[]);
+            until("a packet after the start", || !place(&lan).is_null());
+            assert!(lan.pings(TWO, INSIDE), "{}", lan.status(TWO));
+        }
+    }
 }
 
 /// A gateway signs for the network behind it. Nobody else speaks for a host of that network.

@@ -48,6 +48,7 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
         "sent again",
         "forged/s",
         "asked/s",
+        "not read/s",
         "CPU near",
         "CPU far",
     ];
@@ -64,6 +65,9 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
     record
         .notes
         .push("forged/s: what the far host got, asked/s: the multiple of honest packets".into());
+    record
+        .notes
+        .push("not read/s: what the far socket had no room for; the daemon counts it".into());
     record
         .notes
         .push("The attacker runs on the same cores as everybody.".into());
@@ -89,7 +93,7 @@ fn calm(scene: &Scene<'_>, flood: &Flood, samples: &mut Samples) -> io::Result<C
     let bits = found.bits / 1e6;
     samples.add(
         &name,
-        vec![bits, 1.0, found.retransmits, 0.0, 0.0, cpu[0], cpu[1]],
+        vec![bits, 1.0, found.retransmits, 0.0, 0.0, 0.0, cpu[0], cpu[1]],
     );
     Ok(Calm { bits, packets })
 }
@@ -108,12 +112,14 @@ fn attacked(
     };
     scene.topology.set(condition)?;
     let asked = (calm.packets * f64::from(times)).ceil();
+    let unread = unread(scene)?;
     let start = Instant::now();
     let attacker = attacker(scene, flood, kind, asked as u64)?;
     let (found, cpu) = scene.with_cpu(|| stream(scene, flood))?;
     let forged = scene.topology.report()?;
     let forged = forged.last().map_or(0, |report| report.delivered);
     let time = start.elapsed();
+    let unread = self::unread(scene)? - unread;
     if forged == 0 {
         return Err(io::Error::other("the attacker sent nothing"));
     }
@@ -130,11 +136,18 @@ fn attacked(
             found.retransmits,
             forged,
             asked,
+            unread / time.as_secs_f64(),
             cpu[0],
             cpu[1],
         ],
     );
     Ok(())
+}
+
+/// Datagrams that the far daemon's socket had no room for so far.
+fn unread(scene: &Scene<'_>) -> io::Result<f64> {
+    let counts = scene.system.counts(scene.topology)?;
+    Ok(counts.map_or(0.0, |[_, far]| far.unread))
 }
 
 fn stream(scene: &Scene<'_>, flood: &Flood) -> io::Result<Throughput> {

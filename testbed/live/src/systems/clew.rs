@@ -343,6 +343,7 @@ fn read(status: &Value) -> Counts {
         prepared: figure("/pool/prepared"),
         online: figure("/outbound/online"),
         dropped: dropped.filter_map(|(_, count)| count.as_f64()).sum(),
+        unread: figure("/inbound/dropped/socket-full"),
     }
 }
 
@@ -363,6 +364,7 @@ mod tests {
             prepared: 5.0,
             online: 1.0,
             dropped: 10.0,
+            unread: 4.0,
         };
         assert_eq!(read(&serde_json::from_str(status).unwrap()), expected);
     }

@@ -73,6 +73,8 @@ pub struct Counts {
     pub online: f64,
     /// Packets dropped.
     pub dropped: f64,
+    /// Of these, datagrams that the kernel had no room for, because more came than were read.
+    pub unread: f64,
 }
 
 /// A system that carries packets.

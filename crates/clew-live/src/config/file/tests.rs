@@ -182,6 +182,22 @@ fn mistakes_in_peers_are_one_sentence_with_their_line() {
 }
 
 #[test]
+fn keepalive_is_off_unless_a_peer_has_it() {
+    let config = parsed(&GOOD.replace("endpoint", "keepalive = 25\nendpoint")).unwrap();
+    let keepalives: Vec<_> = config.peers.iter().map(|peer| peer.keepalive).collect();
+    assert_eq!(keepalives, [Some(Duration::from_secs(25)), None]);
+    for (bad, said) in [
+        ("0", "keepalive 0: need 1 to 65535"),
+        ("65536", "keepalive 65536: need 1 to 65535"),
+        ("\"25s\"", "need a number, without quotes"),
+    ] {
+        let text = GOOD.replace("endpoint", &format!("keepalive = {bad}\nendpoint"));
+        let found = parsed(&text).unwrap_err().1.to_string();
+        assert!(found.contains(said), "{bad}: {found}");
+    }
+}
+
+#[test]
 fn signing_has_its_ranges() {
     let with = |line: &str| format!("{GOOD}\n[signing]\n{line}\n");
     let config = parsed(&with("mode = \"each\"\nblock = 16\npool = 10")).unwrap();
@@ -312,6 +328,7 @@ fn mistakes_with_trailers_are_one_sentence() {
     let with = |line: &str| format!("{line}\n{TRAILER}");
     let v6 = TRAILER.replace("10.0.0.2/32", "fd00::2/128");
     let endpoint = TRAILER.replace("group =", "endpoint = \"10.0.0.2\"\ngroup =");
+    let keepalive = TRAILER.replace("group =", "keepalive = 25\ngroup =");
     for (text, line, said) in [
         (with("inbound = \"off\""), None, "monitor or enforce"),
         (with("mtu = 1058"), Some(1), "at most 1057"),
@@ -320,6 +337,7 @@ fn mistakes_with_trailers_are_one_sentence() {
         (v6.clone(), Some(4), "need path-mtu 1723 or more"),
         (format!("path-mtu = 1722\n{v6}"), Some(5), "and it is 1722"),
         (endpoint, Some(5), "remove it"),
+        (keepalive, Some(5), "keepalive: carrier = \"trailer\" sends"),
     ] {
         is_refused(&text, line, said);
     }

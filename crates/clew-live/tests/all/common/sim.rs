@@ -66,6 +66,7 @@ enum Event {
     Read(Vec<Vec<u8>>),
     Flush,
     Arrive(Vec<u8>, SocketAddr, u8),
+    Trailed(Vec<u8>),
     Reply(Reply),
     Verified(Done, u64),
     Deliver,
@@ -90,6 +91,8 @@ pub struct Sim {
     /// Somebody sees each datagram, and answers it at once with a cookie in the receiver's name.
     pub has_false_cookies: bool,
     pub verifiers: usize,
+    /// So many verifiers stand still with what they take next.
+    pub stalls: usize,
     verifying: usize,
     /// How long verifiers have worked, all together.
     worked: u64,
@@ -169,6 +172,7 @@ impl Sim {
             foreign_replies: Vec::new(),
             has_false_cookies: false,
             verifiers: 1,
+            stalls: 0,
             verifying: 0,
             worked: 0,
             wake: u64::MAX,
@@ -195,6 +199,11 @@ impl Sim {
     /// As [`inject`](Self::inject), with these congestion bits in the outer header.
     pub fn inject_marked(&mut self, after: u64, payload: Vec<u8>, from: SocketAddr, ecn: u8) {
         self.add(after, Event::Arrive(payload, from, ecn));
+    }
+
+    /// A packet with its trailer comes to the receiver after so long.
+    pub fn inject_trailed(&mut self, after: u64, packet: Vec<u8>) {
+        self.add(after, Event::Trailed(packet));
     }
 
     /// Runs for so long.
@@ -243,6 +252,11 @@ impl Sim {
                 let now = self.now_at(1);
                 let cookie = self.receiver.receive(&payload, &outer, now);
                 assert_eq!(cookie, None, "nobody gives cookies here");
+                self.after_receiver();
+            }
+            Event::Trailed(packet) => {
+                let now = self.now_at(1);
+                self.receiver.receive_trailed(&packet, now);
                 self.after_receiver();
             }
             Event::Reply(reply) => self.reply(&reply),
@@ -345,7 +359,8 @@ impl Sim {
                 return;
             };
             self.verifying += 1;
-            if self.verifier.is_stalled {
+            if self.verifier.is_stalled || self.stalls > 0 {
+                self.stalls = self.stalls.saturating_sub(1);
                 continue;
             }
             let spent = self.verifier.batch + self.verifier.signature * work.count() as u64;

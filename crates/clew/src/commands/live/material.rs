@@ -76,8 +76,9 @@ pub fn adopt(
 
 fn keep(config: &Config, memory: &Memory, material: &Material<Arc<Keyring>>) {
     let files = by_path(config, &material.groups);
-    if let Err(error) = memory.take(files, &material.keys) {
-        tracing::warn!("{error}: after a restart an older group file would count");
+    if let Err(failure) = memory.take(files, &material.keys) {
+        let why = failure.message;
+        tracing::warn!("{why}: after a restart an older group file would count; tried again");
     }
 }
 

@@ -28,6 +28,8 @@ struct Known {
     files: Vec<(PathBuf, GroupTag)>,
     /// Of each group, what was read by this process or an earlier one.
     groups: Vec<Newest>,
+    /// Whether the file has them.
+    is_kept: bool,
 }
 
 impl Memory {
@@ -61,6 +63,7 @@ impl Memory {
         let known = Known {
             files: Vec::new(),
             groups: kept.into_iter().map(newest).collect(),
+            is_kept: true,
         };
         Ok(Self {
             known: Mutex::new(known),
@@ -103,22 +106,39 @@ impl Memory {
     /// Takes note of the files that are in force now, and keeps that for later processes.
     ///
     /// # Errors
-    /// It cannot be kept. This process knows all the same.
-    pub fn take(&self, files: Vec<(PathBuf, GroupTag)>, keys: &Keyring) -> io::Result<()> {
+    /// It cannot be kept. This process knows all the same, and tries again by [`Self::keep_again`].
+    pub fn take(&self, files: Vec<(PathBuf, GroupTag)>, keys: &Keyring) -> Result<(), Failure> {
         let newest = |(_, tag): &(PathBuf, GroupTag)| Newest::of(keys.group(*tag)?);
         let mut groups: Vec<Newest> = files.iter().filter_map(newest).collect();
         groups.sort_by_key(|newest| newest.group);
         groups.dedup_by_key(|newest| newest.group);
         let mut known = self.known();
-        let is_new = known.groups != groups;
-        *known = Known { files, groups };
-        match is_new {
-            true => self.keep(&known.groups),
-            false => Ok(()),
+        let is_same = known.groups == groups;
+        let is_kept = is_same && known.is_kept;
+        *known = Known {
+            files,
+            groups,
+            is_kept,
+        };
+        match is_same {
+            true => Ok(()),
+            false => self.keep(&mut known),
         }
     }
 
-    fn keep(&self, groups: &[Newest]) -> io::Result<()> {
+    /// Tries again to keep what could not be kept. Returns whether that was so, and is done now.
+    pub fn keep_again(&self) -> bool {
+        let mut known = self.known();
+        !known.is_kept && self.keep(&mut known).is_ok()
+    }
+
+    fn keep(&self, known: &mut Known) -> Result<(), Failure> {
+        let written = self.write(&known.groups);
+        known.is_kept = written.is_ok();
+        written.map_err(|error| Failure::io(&self.file, &error))
+    }
+
+    fn write(&self, groups: &[Newest]) -> io::Result<()> {
         let kept = |newest: &Newest| -> Kept {
             let Newest {
                 group,
@@ -130,8 +150,12 @@ impl Memory {
         };
         let kept: Vec<Kept> = groups.iter().map(kept).collect();
         let new = self.file.with_extension("new");
-        fs::write(&new, serde_json::to_string(&kept)?)?;
-        fs::rename(&new, &self.file)
+        let written = fs::write(&new, serde_json::to_string(&kept)?);
+        let written = written.and_then(|()| fs::rename(&new, &self.file));
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -165,8 +165,9 @@ fn serve(
     }
     warn_of_fallbacks(&config, &devices);
     // The data plane before may have read newer group files meanwhile.
-    let memory = memory_of(&config)?;
+    let memory = Arc::new(memory_of(&config)?);
     material::adopt(&config, &memory, loaded.material())?;
+    let kept = Arc::clone(&memory);
     let hooks = Hooks {
         load: Box::new(move |config| {
             material::take(config, &memory).map_err(|failure| failure.message)
@@ -181,6 +182,9 @@ fn serve(
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
             metrics.set_in_force(place.trouble().is_none());
+            if kept.keep_again() {
+                tracing::info!("there is room again: which group files are too old is kept");
+            }
             if let Some(endpoint) = &endpoint {
                 endpoint.heartbeat.beat();
                 endpoint.heartbeat.set_able(can_sign);
