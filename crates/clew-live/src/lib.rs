@@ -18,7 +18,6 @@ mod ecn;
 pub mod histogram;
 pub mod identity;
 pub mod ip_fragments;
-mod load;
 mod mss;
 mod netfilter;
 pub mod packet;

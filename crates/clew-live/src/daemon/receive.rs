@@ -129,7 +129,6 @@ pub(super) fn verify<K: KeySource>(
 ) {
     let mut inbound = lock(&shared.inbound);
     while !shared.is_stopping() {
-        inbound.set_cost(shared.signature_cost());
         let Some(work) = inbound.take_work(shared.clock.now()) else {
             let waited = shared.work.wait_timeout(inbound, IDLE);
             inbound = waited.unwrap_or_else(PoisonError::into_inner).0;

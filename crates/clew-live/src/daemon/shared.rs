@@ -298,9 +298,8 @@ impl<K: KeySource> Shared<K> {
         let mut delivery = lock(&self.delivery);
         let Deliverer { writer, ready } = &mut *delivery;
         let mut inbound = lock(&self.inbound);
-        let now = self.clock.now();
-        let next = inbound.deliver(now, ready);
-        let has_work = inbound.has_work(now.instant);
+        let next = inbound.deliver(self.clock.now(), ready);
+        let has_work = inbound.has_work();
         drop(inbound);
         if has_work {
             self.work.notify_one();

@@ -19,7 +19,6 @@ mod standing;
 mod verdict;
 mod work;
 
-pub use crate::load::BATCH_WAIT_MAX;
 pub use followers::FOLLOWERS_MAX;
 pub use gate::{Gate, OVERLOAD_WAIT};
 pub use metrics::{Counters, InboundMetrics, Refused};
@@ -36,7 +35,6 @@ pub use work::{Done, Work};
 use crate::buffers::Buffers;
 use crate::clock::{ClockState, ClockWatch};
 use crate::config::InboundMode;
-use crate::load::{SignatureCost, SignatureLoad};
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
@@ -72,8 +70,6 @@ pub struct Inbound<K> {
     /// Each fragment is known by its congestion bits.
     fragments: Reassembler<u8>,
     queue: FairQueue<Task>,
-    cost: SignatureCost,
-    load: SignatureLoad,
     followers: Followers,
     order: Order,
     clock: ClockWatch,
@@ -114,8 +110,6 @@ impl<K: KeySource> Inbound<K> {
             replies: Vec::new(),
             fragments: Reassembler::new(),
             queue: FairQueue::new(options.budget, now),
-            cost: SignatureCost::default(),
-            load: SignatureLoad::default(),
             followers: Followers::default(),
             order: Order::default(),
             clock: ClockWatch::new(start),
@@ -211,17 +205,8 @@ impl<K: KeySource> Inbound<K> {
         self.arrive_trailed(packet, now);
     }
 
-    /// Says what signatures have cost the machine so far.
-    pub const fn set_cost(&mut self, cost: SignatureCost) {
-        self.cost = cost;
-    }
-
-    /// Takes signatures for a verifier. Returns `None` if none waits, if more may come yet that are
-    /// verified with them, or if the budget is spent.
+    /// Takes signatures for a verifier. Returns `None` if none waits, or the budget is spent.
     pub fn take_work(&mut self, now: Moment) -> Option<Work> {
-        if !self.has_work(now.instant) {
-            return None;
-        }
         let (batch, stale) = self.queue.take(now.instant);
         for task in stale {
             self.give_up(task, Refused::Busy, now.instant);
@@ -241,18 +226,9 @@ impl<K: KeySource> Inbound<K> {
         })
     }
 
-    /// Returns whether there is something for a verifier.
-    pub fn has_work(&self, now: Instant) -> bool {
-        self.work_due().is_some_and(|due| due <= now)
-    }
-
-    /// Returns when a verifier takes what waits, if anything does.
-    fn work_due(&self) -> Option<Instant> {
-        let wait = match self.queue.count() < BATCH_MAX {
-            true => self.load.batch_wait(),
-            false => Duration::ZERO,
-        };
-        self.queue.oldest().map(|at| at + wait)
+    /// Returns whether signatures wait for a verifier.
+    pub const fn has_work(&self) -> bool {
+        self.queue.count() > 0
     }
 
     /// Takes verified signatures back. `spent` is the CPU time that they took.
@@ -271,17 +247,14 @@ impl<K: KeySource> Inbound<K> {
     /// work.
     pub fn deliver(&mut self, now: Moment, out: &mut Vec<Delivery>) -> Option<Instant> {
         self.see_clock(now);
-        self.load.see(&self.cost, 0, now.instant);
         self.expire(now);
         let first = out.len();
         let next = self.order.deliver(now.instant, out);
         let bytes = out[first..].iter().map(|d| d.bytes.len() as u64);
         self.metrics.bytes += bytes.sum::<u64>();
         self.metrics.packets += (out.len() - first) as u64;
-        let work = self.work_due().map(|due| match due > now.instant {
-            true => due,
-            false => now.instant + BUDGET_WAIT,
-        });
+        let is_waiting = self.queue.count() > 0;
+        let work = is_waiting.then(|| now.instant + BUDGET_WAIT);
         [next, work].into_iter().flatten().min()
     }
 

@@ -267,14 +267,11 @@ impl<T> FairQueue<T> {
         out
     }
 
-    /// Returns when the signature that came first did.
-    pub fn oldest(&self) -> Option<Instant> {
-        self.heads.first().map(|(at, _)| *at)
-    }
-
-    /// Returns for how long it has waited.
+    /// Returns for how long the signature that came first has waited.
     pub fn wait(&self, now: Instant) -> Duration {
-        self.oldest().map_or(Duration::ZERO, |at| now - at)
+        self.heads
+            .first()
+            .map_or(Duration::ZERO, |(at, _)| now - *at)
     }
 
     /// Returns whether the overall budget is spent.

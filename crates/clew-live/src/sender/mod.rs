@@ -9,21 +9,21 @@ mod bursts;
 mod cookies;
 mod flight;
 mod flows;
+mod load;
 mod metrics;
 mod options;
 mod seal;
 
-pub use crate::load::{BLOCK_WAIT_MAX, FLOW_WAIT_MAX, SignatureCost};
 pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
 pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, COOKIES_MAX, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
+pub use load::{BLOCK_WAIT_MAX, FLOW_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
 pub use options::{Cover, OutboundOptions, Path, Unsigned, WindowSize, live_policy, trailer_max};
 
 use crate::buffers::Buffers;
 use crate::identity::{EpochKey, Identity, Unready};
 use crate::ip_fragments::{Defragmenter, Taken};
-use crate::load::SignatureLoad;
 use crate::mss;
 use crate::packet::{Burst, Clear, CookieMessage, Moment, PeerIndex};
 use crate::pool::PrecursorSource;
@@ -31,6 +31,7 @@ use clew_packet::{Frame, LinkType, Timestamp, flow};
 use clew_wire::Instant;
 use cookies::Cookies;
 use flows::{FlowId, Flows, Queued};
+use load::Load;
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -54,7 +55,7 @@ pub struct Outbound {
     fragments: Defragmenter,
     flows: Flows,
     cost: SignatureCost,
-    load: SignatureLoad,
+    load: Load,
     buffers: Buffers,
     unsigned: Vec<Clear>,
     metrics: OutboundMetrics,
@@ -77,7 +78,7 @@ impl Outbound {
             fragments: Defragmenter::default(),
             flows: Flows::new(),
             cost: SignatureCost::default(),
-            load: SignatureLoad::default(),
+            load: Load::default(),
             buffers: Buffers::default(),
             unsigned: Vec::new(),
             metrics: OutboundMetrics::default(),

@@ -5,7 +5,7 @@ use clew_live::config::InboundMode;
 use clew_live::packet::{Burst, Clear, Delivery, Moment, Outer, PeerIndex, Reply};
 use clew_live::pool::PrecursorSource;
 use clew_live::receiver::{Done, Inbound, InboundOptions, PeerRule};
-use clew_live::sender::{Outbound, OutboundOptions, Path, SignatureCost};
+use clew_live::sender::{Outbound, OutboundOptions, Path};
 use clew_packet::{Carrier, Timestamp};
 use clew_wire::Instant;
 use rand_chacha::{ChaCha20Rng, rand_core::Rng, rand_core::SeedableRng};
@@ -94,8 +94,6 @@ pub struct Sim {
     /// So many verifiers stand still with what they take next.
     pub stalls: usize,
     verifying: usize,
-    /// How long verifiers have worked, all together.
-    worked: u64,
     /// When the receiver is asked next.
     wake: u64,
     events: BTreeMap<(u64, u64), Event>,
@@ -174,7 +172,6 @@ impl Sim {
             verifiers: 1,
             stalls: 0,
             verifying: 0,
-            worked: 0,
             wake: u64::MAX,
             events: BTreeMap::new(),
             number: 0,
@@ -262,7 +259,6 @@ impl Sim {
             Event::Reply(reply) => self.reply(&reply),
             Event::Verified(done, spent) => {
                 self.verifying -= 1;
-                self.worked += spent;
                 let now = self.now_at(1);
                 self.receiver.finish(done, Duration::from_nanos(spent), now);
                 self.after_receiver();
@@ -346,15 +342,10 @@ impl Sim {
         self.deliver();
     }
 
-    /// Verifiers that are free take what is due.
+    /// Verifiers that are free take whatever has queued.
     fn verify(&mut self) {
         while self.verifying < self.verifiers {
             let now = self.now_at(1);
-            self.receiver.set_cost(SignatureCost {
-                verifying: Duration::from_nanos(self.worked),
-                verifiers: self.verifiers as u32,
-                ..SignatureCost::default()
-            });
             let Some(work) = self.receiver.take_work(now) else {
                 return;
             };

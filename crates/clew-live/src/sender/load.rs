@@ -1,10 +1,8 @@
-//! How busy a machine is with signatures, and what it collects then: packets for a block, and
-//! signatures for a batch.
+//! How busy a machine is with signatures, and how long its flows collect packets for a block then.
 //!
 //! A signature costs the same for one packet as for many. While there is time for all of them, a
 //! block is what one read returned. As time becomes scarce, each flow sends its blocks further apart,
-//! so that they grow: the same packets need fewer signatures. In the same way verifiers wait for more
-//! signatures, since one of a batch costs a fraction of one alone.
+//! so that they grow: the same packets need fewer signatures.
 
 use clew_wire::Instant;
 use std::time::Duration;
@@ -14,8 +12,6 @@ pub const BLOCK_WAIT_MAX: Duration = Duration::from_millis(50);
 /// The same for each flow that sends: with so much time for a signature they are as many a second,
 /// however many flows there are.
 pub const FLOW_WAIT_MAX: Duration = Duration::from_millis(4);
-/// Most time that a signature waits for others to be verified with it.
-pub const BATCH_WAIT_MAX: Duration = Duration::from_millis(3);
 
 /// Up to this share of the time that there is for signatures, nobody waits.
 const FREE: f64 = 0.25;
@@ -50,7 +46,7 @@ impl Default for SignatureCost {
 
 /// The shares of time that signatures took lately.
 #[derive(Debug, Default)]
-pub(crate) struct SignatureLoad {
+pub(super) struct Load {
     at: Option<Instant>,
     verifying: Duration,
     made: u64,
@@ -60,7 +56,7 @@ pub(crate) struct SignatureLoad {
     making: f64,
 }
 
-impl SignatureLoad {
+impl Load {
     /// Takes note of what signatures have cost, and how many the machine has made.
     pub fn see(&mut self, cost: &SignatureCost, made: u64, now: Instant) {
         let since = self.at.map_or(Duration::ZERO, |at| now - at);
@@ -91,20 +87,11 @@ impl SignatureLoad {
     /// Returns the least time between two blocks of a flow that are not full, if so many flows send: it
     /// grows with the square of what is above [`FREE`], so that a little load costs little.
     pub fn block_wait(&self, flows: u32) -> Duration {
-        let above = above_free(self.share());
+        let above = (self.share() - FREE) / (FULL - FREE);
+        let above = above.clamp(0.0, 1.0);
         let wait = FLOW_WAIT_MAX.saturating_mul(flows).mul_f64(above * above);
         wait.min(BLOCK_WAIT_MAX)
     }
-
-    /// Returns how long a signature waits for others: it grows with the verifiers' share above [`FREE`].
-    pub fn batch_wait(&self) -> Duration {
-        BATCH_WAIT_MAX.mul_f64(above_free(self.verification))
-    }
-}
-
-/// Returns where a share is between [`FREE`], 0, and [`FULL`], 1.
-fn above_free(share: f64) -> f64 {
-    ((share - FREE) / (FULL - FREE)).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]
@@ -120,7 +107,7 @@ mod tests {
     }
 
     /// Each 10 ms: so many microseconds of verification, and so many signatures.
-    fn after(load: &mut SignatureLoad, from: u64, steps: u64, verified: u64, made: u64) {
+    fn after(load: &mut Load, from: u64, steps: u64, verified: u64, made: u64) {
         for step in from..from + steps {
             let now = Instant::from_nanos(step * 10_000_000);
             let (verifying, signed) = (load.verifying, load.made);
@@ -131,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_dearer_of_both_counts() {
-        let mut load = SignatureLoad::default();
+        let mut load = Load::default();
         after(&mut load, 0, 100, 10_000, 0);
         assert!((load.share() - 0.5).abs() < 0.01, "half of two verifiers");
         after(&mut load, 100, 100, 0, 4);
@@ -148,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_pause_is_remembered_as_one_and_lumps_are_spread() {
-        let mut load = SignatureLoad::default();
+        let mut load = Load::default();
         after(&mut load, 0, 100, 20_000, 0);
         assert_eq!(load.block_wait(1), FLOW_WAIT_MAX);
         // A second without signatures.
