@@ -2,6 +2,15 @@
 
 use std::process::Command;
 
+/// What a record's figures come from: this program, and the systems that it starts.
+const MEASURED: &[&str] = &[
+    "src",
+    "Cargo.lock",
+    "../line/src",
+    "../../crates",
+    "../../Cargo.lock",
+];
+
 fn main() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let rustc = output(&variable("RUSTC"), &["--version"]);
@@ -16,7 +25,8 @@ fn main() {
     );
     println!("cargo::rustc-env=BENCH_PROFILE={profile}");
     println!("cargo::rustc-env=BENCH_COMMIT={}", commit());
-    for path in ["src", "Cargo.lock", "../line/src"] {
+    // A commit changes the last one.
+    for path in MEASURED.iter().chain(&["../../.git/logs/HEAD"]) {
         println!("cargo::rerun-if-changed={path}");
     }
 }
@@ -25,10 +35,8 @@ fn commit() -> String {
     let Some(commit) = output("git", &["rev-parse", "--short=12", "HEAD"]) else {
         return unknown();
     };
-    let changes = output(
-        "git",
-        &["status", "--porcelain", "--", "src", "../line/src"],
-    );
+    let status = ["status", "--porcelain", "--"];
+    let changes = output("git", &[&status, MEASURED].concat());
     let is_clean = changes.is_some_and(|changes| changes.is_empty());
     if is_clean { commit } else { commit + "-dirty" }
 }

@@ -1,8 +1,10 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
-use super::{Action, Force, Kept, Plan, SetupError, Step, programs};
-use nix::fcntl::{FcntlArg, fcntl};
-use nix::libc;
+mod locks;
+
+pub use locks::Lock;
+
+use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
 use nix::unistd::{Gid, Uid, chown};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,12 +12,16 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The folder of all daemons.
 const RUN: &str = "/run/clew";
 
 /// The file that a supervisor locks, in the folder of a daemon.
 const LOCK: &str = "lock";
+
+/// How long a data plane may take to end when its supervisor was killed.
+const LEAVING: Duration = Duration::from_secs(3);
 
 /// The folder of what daemons remember when they are down.
 const STATE: &str = "/var/lib/clew-live";
@@ -36,10 +42,6 @@ pub struct Made {
     /// What an earlier set-up left, which nobody undid.
     pub left: Option<Kept>,
 }
-
-/// Held while a process runs.
-#[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock goes when the file is closed")] File);
 
 impl Place {
     /// Returns the place of the daemon of this name.
@@ -105,14 +107,13 @@ impl Place {
         let folder = self.state_folder();
         self.make_folder(Path::new(STATE), 0o755)?;
         self.make_folder(&folder, 0o700)?;
-        let files = [self.known_groups(), self.accepted()];
-        for path in [&folder]
-            .into_iter()
-            .chain(&files)
-            .filter(|path| path.exists())
-        {
-            let owned = chown(path, Some(user), Some(group));
-            self.failed(path, owned.map_err(io::Error::from))?;
+        let owned = chown(&folder, Some(user), Some(group));
+        self.failed(&folder, owned.map_err(io::Error::from))?;
+        for path in [self.known_groups(), self.accepted()] {
+            match privileges::give(&path, user, group) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                done => self.failed(&path, done)?,
+            }
         }
         Ok(())
     }
@@ -150,12 +151,13 @@ impl Place {
         self.undo_file().exists()
     }
 
-    /// Refuses a second daemon of this name.
+    /// Refuses a second daemon of this name. A data plane whose supervisor was killed has [`LEAVING`] to end.
     ///
     /// # Errors
     /// One runs.
     pub fn refuse_second(&self) -> Result<(), SetupError> {
         self.refuse_running(&self.supervisor_lock())?;
+        locks::wait_for_end(&self.daemon_lock(), LEAVING);
         self.refuse_running(&self.daemon_lock())
     }
 
@@ -279,8 +281,8 @@ impl Place {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let file = self.failed(path, options.mode(0o600).open(path))?;
-        match fcntl(&file, FcntlArg::F_SETLK(&whole(libc::F_WRLCK))) {
-            Ok(_) => Ok(Lock(file)),
+        match Lock::of(file) {
+            Ok(lock) => Ok(lock),
             Err(_) => {
                 self.refuse_running(path)?;
                 let error = io::Error::from(ErrorKind::WouldBlock);
@@ -290,7 +292,7 @@ impl Place {
     }
 
     fn refuse_running(&self, path: &Path) -> Result<(), SetupError> {
-        match holder(path) {
+        match locks::holder(path) {
             Some(process) => Err(SetupError::Runs {
                 name: self.name.clone(),
                 process,
@@ -301,7 +303,7 @@ impl Place {
 
     /// Returns the processes that hold the locks: who supervises, and who runs the data plane.
     pub fn processes(&self) -> [Option<i32>; 2] {
-        [self.supervisor_lock(), self.daemon_lock()].map(|path| holder(&path))
+        [self.supervisor_lock(), self.daemon_lock()].map(|path| locks::holder(&path))
     }
 
     /// Does steps, the undo of each written to the disk before.
@@ -397,27 +399,6 @@ impl Place {
 /// What a file says, if it is there and can be read.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
-}
-
-fn whole(kind: i32) -> libc::flock {
-    libc::flock {
-        l_type: kind as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    }
-}
-
-/// The process that holds a lock. The kernel says who, so nobody can name another process.
-///
-/// Of a lock on an open file, or of one in another PID namespace, the kernel names no process, but -1 or 0:
-/// a signal to these would reach every process, or the caller's own.
-fn holder(path: &Path) -> Option<i32> {
-    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
-    let mut lock = whole(libc::F_WRLCK);
-    fcntl(&file, FcntlArg::F_GETLK(&mut lock)).ok()?;
-    (i32::from(lock.l_type) != libc::F_UNLCK && lock.l_pid > 1).then_some(lock.l_pid)
 }
 
 fn write_line(file: &mut File, action: &Action) -> io::Result<()> {

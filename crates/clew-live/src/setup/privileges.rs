@@ -4,9 +4,10 @@ use super::SetupError;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::unistd::{User, geteuid, setgroups, setresgid, setresuid};
-use std::fs;
+use nix::unistd::{Gid, Uid, User, fchown, geteuid, setgroups, setresgid, setresuid};
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Capability sets of a process that count. The bounding set is a limit, which only root can lower, and which
@@ -25,6 +26,23 @@ pub fn become_user(user: &User) -> Result<(), SetupError> {
     setresgid(user.gid, user.gid, user.gid).map_err(failed)?;
     setresuid(user.uid, user.uid, user.uid).map_err(failed)?;
     have_none()
+}
+
+/// Gives a file to another user, who could have put anything into its place: a link is not followed, and what
+/// has a second name stays whose it is.
+///
+/// # Errors
+/// The system's, or it is not a file with one name.
+pub(super) fn give(path: &Path, user: Uid, group: Gid) -> io::Result<()> {
+    let mut options = File::options();
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
+    let file = options.read(true).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.nlink() != 1 {
+        let text = "not a file with one name: remove it";
+        return Err(io::Error::other(text));
+    }
+    Ok(fchown(&file, Some(user), Some(group))?)
 }
 
 /// Takes all capabilities but these out of the bounding set, so that no program could ever get one. A process
@@ -146,5 +164,22 @@ mod tests {
         ] {
             assert!(left(&NONE.replace(from, to)).is_some(), "{to}");
         }
+    }
+
+    /// The data plane's user owns the folder: root must not give it what it put a link to.
+    #[test]
+    fn links_are_not_given_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, soft, hard] = ["file", "soft", "hard"].map(|name| folder.path().join(name));
+        let own = (Uid::current(), Gid::current());
+        fs::write(&file, "").unwrap();
+        give(&file, own.0, own.1).unwrap();
+        std::os::unix::fs::symlink(&file, &soft).unwrap();
+        assert!(give(&soft, own.0, own.1).is_err());
+        fs::hard_link(&file, &hard).unwrap();
+        let refused = give(&hard, own.0, own.1).unwrap_err().to_string();
+        assert_eq!(refused, "not a file with one name: remove it");
+        let none = give(&folder.path().join("none"), own.0, own.1).unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -141,7 +141,7 @@ fn keepalive_keeps_a_host_behind_a_router_within_reach() {
         std::thread::sleep(std::time::Duration::from_secs(6));
         let status = lan.status(TWO);
         assert_eq!(lan.pings(TWO, INSIDE), !keepalive.is_empty(), "{status}");
-        let empty = status["dropped"]["empty"].as_u64();
+        let empty = status["inbound"]["dropped"]["empty"].as_u64();
         assert_eq!(empty > Some(3), !keepalive.is_empty(), "{status}");
         if !keepalive.is_empty() {
             lan.down(TWO);

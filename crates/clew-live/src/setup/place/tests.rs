@@ -1,7 +1,10 @@
 #[path = "../../../../clew/tests/common/skipped.rs"]
 mod skipped;
 
+use super::locks::whole;
 use super::*;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
 use nix::unistd::{getgid, getuid};
 use skipped::skipped;
 use std::process::{Command, Stdio};

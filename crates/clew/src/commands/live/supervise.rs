@@ -8,7 +8,7 @@ use super::{plural, replace};
 use crate::clock::{now_ns, spoken};
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
-use clew_live::setup::{Force, Kept, Place, Plan, Programs};
+use clew_live::setup::{Force, Kept, Place, Plan, Programs, SetupError};
 use clew_packet::SECOND_NS;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -141,7 +141,7 @@ impl<'a> Supervised<'a> {
                 _ => Ok(()),
             },
         };
-        done.map_err(|error| Failure::io(&path, &error))?;
+        done.map_err(|error| SetupError::Io { path, error })?;
         Ok(self.confirm)
     }
 
