@@ -28,6 +28,16 @@ pub struct Marks {
     pub high: usize,
 }
 
+impl Marks {
+    fn within_bounds(self) -> Self {
+        let high = self.high.min(READY_MAX);
+        Self {
+            low: self.low.clamp(high.min(1), high),
+            high,
+        }
+    }
+}
+
 impl Default for Marks {
     fn default() -> Self {
         Self {
@@ -59,12 +69,12 @@ pub struct Level {
 /// Precursors of one key and epoch, shared by the thread that refills and those that sign.
 #[derive(Debug)]
 pub struct Pool {
-    marks: Marks,
     shared: Mutex<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
+    marks: Marks,
     generation: Generation,
     /// Of the epoch in force and of the next one.
     stocks: [Stock; 2],
@@ -111,19 +121,26 @@ impl PrecursorSource for PoolHandle<'_> {
 impl Pool {
     /// Returns an empty pool of this generation.
     pub fn new(marks: Marks, generation: Generation) -> Self {
-        let high = marks.high.min(READY_MAX);
-        let low = marks.low.clamp(high.min(1), high);
+        let marks = marks.within_bounds();
         Self {
-            marks: Marks { low, high },
             shared: Mutex::new(Shared {
+                marks,
                 generation,
                 stocks: Default::default(),
                 level: Level {
-                    is_low: low > 0,
+                    is_low: marks.low > 0,
                     ..Level::default()
                 },
             }),
         }
+    }
+
+    /// Changes how far the pool is filled. What it has above that is wiped: all of it, if that is 0.
+    pub fn set_marks(&self, marks: Marks) {
+        let mut shared = self.shared();
+        shared.marks = marks.within_bounds();
+        shared.cut();
+        shared.count();
     }
 
     /// Takes a precursor of the key. Returns `None` if none is ready, or if the generation changed:
@@ -137,7 +154,7 @@ impl Pool {
             Some(_) => shared.level.taken += 1,
             None => shared.level.starved += 1,
         }
-        shared.count(self.marks);
+        shared.count();
         taken
     }
 
@@ -157,7 +174,7 @@ impl Pool {
             let mut shared = self.shared();
             shared.follow(generation);
             shared.keep(keys.map(|key| key.map(|key| *key.name())));
-            shared.count(self.marks);
+            shared.count();
         }
         let prepare = |_: &usize| self.fill_one(keys, generation, rng);
         (0..most).take_while(prepare).count()
@@ -174,21 +191,22 @@ impl Pool {
         generation: Generation,
         rng: &mut impl CryptoRng,
     ) -> bool {
-        let Some(key) = self.shared().wanted(keys, self.marks) else {
+        let Some(key) = self.shared().wanted(keys) else {
             return false;
         };
         let precursor = key.precursor(rng);
         let mut shared = self.shared();
-        let name = Some(*key.name());
+        let (name, high) = (Some(*key.name()), shared.marks.high);
         let is_current = shared.generation == generation;
         let stock = shared.stocks.iter_mut().find(|stock| stock.name == name);
-        match stock.filter(|_| is_current) {
+        // Marks may be lower than when it was begun.
+        match stock.filter(|stock| is_current && stock.ready.len() < high) {
             Some(stock) => stock.ready.push_back(precursor),
             // The pool moved on meanwhile: what was computed is wiped.
             None => shared.level.discarded += 1,
         }
         shared.level.prepared += 1;
-        shared.count(self.marks);
+        shared.count();
         true
     }
 
@@ -223,16 +241,26 @@ impl Shared {
     }
 
     /// Returns the key to prepare for: that of the epoch in force first.
-    fn wanted<'k>(&self, keys: [Option<&'k EpochKey>; 2], marks: Marks) -> Option<&'k EpochKey> {
+    fn wanted<'k>(&self, keys: [Option<&'k EpochKey>; 2]) -> Option<&'k EpochKey> {
         let is_wanted = |key: &&&EpochKey| {
             let mut stocks = self.stocks.iter();
             let stock = stocks.find(|stock| stock.name == Some(*key.name()));
-            stock.is_some_and(|stock| stock.wants_more(marks))
+            stock.is_some_and(|stock| stock.wants_more(self.marks))
         };
         keys.iter().flatten().find(is_wanted).copied()
     }
 
-    fn count(&mut self, marks: Marks) {
+    /// Wipes what is above the high mark.
+    fn cut(&mut self) {
+        for stock in &mut self.stocks {
+            let left = stock.ready.len().min(self.marks.high);
+            self.level.discarded += (stock.ready.len() - left) as u64;
+            stock.ready.truncate(left);
+        }
+    }
+
+    fn count(&mut self) {
+        let marks = self.marks;
         for stock in &mut self.stocks {
             stock.is_filling = stock.wants_more(marks);
         }

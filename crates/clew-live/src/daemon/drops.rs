@@ -57,11 +57,20 @@ impl<K: KeySource> Shared<K> {
         (0..times).for_each(|_| drops.arriving.count(reason));
     }
 
-    /// Counts what others dropped before it came here.
-    pub fn count_arrivals(&self) {
+    /// Leaves out what others dropped before now: sockets and interface outlive a data plane.
+    pub fn begin_to_count(&self) {
+        lock(&self.drops).seen = self.dropped_by_others();
+    }
+
+    fn dropped_by_others(&self) -> [u64; 5] {
         let [queue, buffer, copies] = self.network.dropped().unwrap_or_default();
         let (sockets, interface) = (self.network.unread(), self.tun.unread());
-        let now = [queue, buffer, copies, sockets, interface];
+        [queue, buffer, copies, sockets, interface]
+    }
+
+    /// Counts what others dropped before it came here.
+    pub fn count_arrivals(&self) {
+        let now = self.dropped_by_others();
         let mut drops = lock(&self.drops);
         let seen = std::mem::replace(&mut drops.seen, now);
         let [queue, buffer, copies, sockets, interface] =

@@ -21,7 +21,7 @@ impl<K: KeySource> Shared<K> {
     /// `keepalive` says.
     pub fn keep_alive(&self) {
         let now = self.clock.now();
-        let silent = lock(&self.peers).peers.take_silent(now.instant);
+        let silent = lock(&self.peers).peers.silent(now.instant);
         if silent.is_empty() {
             return;
         }

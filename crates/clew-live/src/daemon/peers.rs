@@ -90,6 +90,7 @@ impl Peers {
                 path.keep_lowered(&old.path);
                 *new = Reach {
                     path,
+                    is_learned: new.remote.is_none() && old.is_learned,
                     keepalive: new.keepalive,
                     ..*old
                 };
@@ -160,17 +161,15 @@ impl Peers {
         Some(*reach)
     }
 
-    /// Returns the peers that have got nothing for too long, and takes that for sent.
-    pub fn take_silent(&mut self, now: Instant) -> Vec<PeerIndex> {
-        let mut silent = Vec::new();
-        for (index, reach) in (0..).zip(&mut self.reaches) {
-            let is_due = |every| reach.sent.is_none_or(|sent| now - sent >= every);
-            if reach.remote.is_some() && reach.keepalive.is_some_and(is_due) {
-                reach.sent = Some(now);
-                silent.push(PeerIndex(index));
-            }
-        }
-        silent
+    /// Returns the peers that have got nothing for as long as their `keepalive` says.
+    pub fn silent(&self, now: Instant) -> Vec<PeerIndex> {
+        let is_due = |reach: &Reach| {
+            let is_over = |every| reach.sent.is_none_or(|sent| now - sent >= every);
+            reach.remote.is_some() && reach.keepalive.is_some_and(is_over)
+        };
+        let reaches = (0..).zip(&self.reaches);
+        let silent = reaches.filter(|(_, reach)| is_due(reach));
+        silent.map(|(index, _)| PeerIndex(index)).collect()
     }
 
     /// Asks for own addresses that are missing.
@@ -310,6 +309,16 @@ mod tests {
         new.keep_learned(&old);
         let remotes: Vec<_> = new.reaches().iter().map(|reach| reach.remote).collect();
         assert_eq!(remotes, ["10.0.0.3:4909".parse().ok(), Some(from)]);
+        // An administrator says that it stays where it is.
+        let pinned = TWO.replace("7/32\"]\n", "7/32\"]\nendpoint = \"192.0.2.1:40000\"\n");
+        let mut pinned = Peers::new(&config(&pinned));
+        pinned.keep_learned(&old);
+        let other = "192.0.2.9:40000".parse().unwrap();
+        assert!(
+            !pinned.learn(PeerIndex(1), other, at(60)),
+            "it is not moved"
+        );
+        assert!(new.learn(PeerIndex(1), other, at(60)));
     }
 
     /// Else packets that are too long would be lost until the network says so again.
@@ -339,16 +348,17 @@ mod tests {
     fn a_peer_with_keepalive_is_silent_when_nothing_was_sent_for_so_long() {
         let text = TWO.replacen("group", "keepalive = 25\ngroup", 1);
         let mut peers = Peers::new(&config(&text));
-        assert_eq!(peers.take_silent(at(0)), [PeerIndex(0)], "at the start");
-        assert_eq!(peers.take_silent(at(24)), []);
+        assert_eq!(peers.silent(at(0)), [PeerIndex(0)], "at the start");
+        assert_eq!(peers.silent(at(1)), [PeerIndex(0)], "until something left");
         peers.sends(PeerIndex(0), at(24));
-        assert_eq!(peers.take_silent(at(48)), [], "it got a datagram");
-        assert_eq!(peers.take_silent(at(49)), [PeerIndex(0)]);
+        assert_eq!(peers.silent(at(48)), [], "it got a datagram");
+        assert_eq!(peers.silent(at(49)), [PeerIndex(0)]);
+        peers.sends(PeerIndex(0), at(49));
         let mut again = Peers::new(&config(&text.replace("25", "5")));
         again.keep_learned(&peers);
-        assert_eq!(again.take_silent(at(53)), []);
-        assert_eq!(again.take_silent(at(54)), [PeerIndex(0)], "after a reload");
-        assert_eq!(Peers::new(&config(TWO)).take_silent(at(99)), [], "none");
+        assert_eq!(again.silent(at(53)), []);
+        assert_eq!(again.silent(at(54)), [PeerIndex(0)], "after a reload");
+        assert_eq!(Peers::new(&config(TWO)).silent(at(99)), [], "none");
     }
 
     #[test]

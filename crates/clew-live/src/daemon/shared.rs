@@ -234,6 +234,7 @@ impl<K: KeySource> Shared<K> {
         outbound.set_identity(Some(Arc::clone(&identity)));
         outbound.set_options(outbound_options(&config.signing));
         drop(outbound);
+        self.pool.set_marks(marks(&config.signing));
         let mut inbound = lock(&self.inbound);
         inbound.set_keys(material.keys);
         inbound.set_grace(config.grace);

@@ -78,9 +78,11 @@ where
     (hooks.rng)().fill_bytes(&mut secret);
     let shared = Shared::new(config, devices, material, secret);
     let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
+    shared.begin_to_count();
     let mut accepted = Accepted::read(&hooks.accepted);
-    forget(&shared, &accepted);
-    take_over(&shared, &hooks.succession);
+    if !take_over(&shared, &hooks.succession) {
+        forget(&shared, &accepted);
+    }
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
     thread::scope(|scope| -> Result<(), String> {
@@ -136,11 +138,15 @@ fn forget<K: KeySource>(shared: &Shared<K>, accepted: &Accepted) {
     lock(&shared.inbound).forgot_until(until);
 }
 
-/// Takes over what the data plane before left, or accepts nothing that was signed before now.
-fn take_over<K: KeySource>(shared: &Shared<K>, path: &std::path::Path) {
+/// Takes over what the data plane before left. Returns whether it left anything: else nothing is accepted that
+/// was signed before now.
+fn take_over<K: KeySource>(shared: &Shared<K>, path: &std::path::Path) -> bool {
     match shared.take_over(path) {
         Ok(Found::Nothing) => {}
-        Ok(Found::Memory) => info!("took over what the data plane before had accepted"),
+        Ok(Found::Memory) => {
+            info!("took over what the data plane before had accepted");
+            return true;
+        }
         Ok(Found::Unusable) => {
             warn!(
                 "{}: of another set-up or version: began anew",
@@ -149,6 +155,7 @@ fn take_over<K: KeySource>(shared: &Shared<K>, path: &std::path::Path) {
         }
         Err(error) => warn!("{}: {error}: began anew", path.display()),
     }
+    false
 }
 
 /// Lets the receiver finish what it has, and then the sender, whose packets may be answers.

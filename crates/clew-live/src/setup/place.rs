@@ -338,7 +338,8 @@ impl Place {
             .try_for_each(|step| programs::act(&step.action))
     }
 
-    /// Undoes all steps, the last one first. Those that fail stay on the list.
+    /// Undoes all steps, the last one first. Those that fail stay on the list, and those that this version
+    /// cannot read.
     ///
     /// # Errors
     /// The first that failed.
@@ -351,10 +352,17 @@ impl Place {
         };
         let mut left = Vec::new();
         let mut failure = None;
-        for action in self.actions(&text)?.into_iter().rev() {
-            if let Err(error) = programs::undo(&action) {
+        for (number, line) in whole_lines(&text).rev() {
+            let done = match serde_json::from_str(line) {
+                Ok(action) => programs::undo(&action),
+                Err(_) => Err(SetupError::Journal {
+                    path: path.clone(),
+                    line: number,
+                }),
+            };
+            if let Err(error) = done {
                 failure.get_or_insert(error);
-                left.push(action);
+                left.push(line);
             }
         }
         let Some(failure) = failure else {
@@ -363,22 +371,6 @@ impl Place {
         left.reverse();
         self.failed(&path, rewrite(&path, &left))?;
         Err(failure)
-    }
-
-    /// The steps of the file. A last line without its end was never followed by its step.
-    fn actions(&self, text: &str) -> Result<Vec<Action>, SetupError> {
-        let mut actions = Vec::new();
-        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-            let Some(whole) = line.strip_suffix('\n') else {
-                break;
-            };
-            let action = serde_json::from_str(whole).map_err(|_| SetupError::Journal {
-                path: self.undo_file(),
-                line: number,
-            })?;
-            actions.push(action);
-        }
-        Ok(actions)
     }
 
     fn remove(&self) -> Result<(), SetupError> {
@@ -408,12 +400,18 @@ fn write_line(file: &mut File, action: &Action) -> io::Result<()> {
     file.sync_all()
 }
 
-fn rewrite(path: &Path, actions: &[Action]) -> io::Result<()> {
+/// The lines of a file, with their numbers. A last one without its end was never followed by its step.
+fn whole_lines(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
+    let whole: Vec<&str> = text.split_inclusive('\n').collect();
+    let whole = whole.into_iter().enumerate();
+    whole.filter_map(|(at, line)| Some((at + 1, line.strip_suffix('\n')?)))
+}
+
+fn rewrite(path: &Path, lines: &[&str]) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
-    actions
-        .iter()
-        .try_for_each(|action| write_line(&mut file, action))?;
+    file.write_all((lines.join("\n") + "\n").as_bytes())?;
+    file.sync_all()?;
     fs::rename(new, path)
 }
 

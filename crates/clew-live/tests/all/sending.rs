@@ -566,6 +566,28 @@ fn precursors_are_taken_once_and_wiped_with_their_process() {
     }
 }
 
+/// As before a machine is cloned, by a reload.
+#[test]
+fn a_lower_mark_wipes_what_is_above_it() {
+    let identity = OURS.identity(&[(0, 0)], None);
+    let key = identity.at(Timestamp(START)).unwrap();
+    let here = Generation {
+        process: 1,
+        boot: [1; 16],
+    };
+    let pool = Pool::new(Marks { low: 2, high: 5 }, here);
+    let fill = || pool.fill_some([Some(key), None], here, 9, &mut rng());
+    assert_eq!(fill(), 5);
+    for (high, ready) in [(3, 3), (0, 0)] {
+        pool.set_marks(Marks { low: 0, high });
+        assert_eq!((pool.level().ready, fill()), (ready, 0));
+    }
+    assert_eq!(pool.level().discarded, 5);
+    assert!(pool.take(key.name(), here).is_none());
+    pool.set_marks(Marks { low: 2, high: 5 });
+    assert_eq!(fill(), 5);
+}
+
 /// A link with everything at once, for long: queues drain and nothing is counted twice.
 #[test]
 fn everything_that_is_sent_has_one_fate() {

@@ -117,7 +117,7 @@ fn what_cannot_be_undone_stays_on_the_list() {
 
 /// A crash cut the last line: its step was never begun.
 #[test]
-fn a_cut_line_is_not_a_step_and_another_text_is_refused() {
+fn a_cut_line_is_not_a_step_and_another_text_is_named() {
     let scene = scene();
     let _lock = scene.make().unwrap();
     scene
@@ -136,6 +136,9 @@ fn a_cut_line_is_not_a_step_and_another_text_is_refused() {
         refused.to_string().ends_with("/undo:2: not an undo step"),
         "{refused}"
     );
+    // What can be read is undone, and the rest stays for a program that can read it.
+    assert_eq!(scene.said(), ["a", "a"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "other\n");
 }
 
 /// Locks of one process do not exclude each other, so another one holds it here.

@@ -110,9 +110,13 @@ impl Memory {
     pub fn take(&self, files: Vec<(PathBuf, GroupTag)>, keys: &Keyring) -> Result<(), Failure> {
         let newest = |(_, tag): &(PathBuf, GroupTag)| Newest::of(keys.group(*tag)?);
         let mut groups: Vec<Newest> = files.iter().filter_map(newest).collect();
+        let mut known = self.known();
+        // A peer that is taken out may come back, with an older file.
+        let is_gone = |old: &&Newest| groups.iter().all(|new| new.group != old.group);
+        let gone: Vec<Newest> = known.groups.iter().filter(is_gone).cloned().collect();
+        groups.extend(gone);
         groups.sort_by_key(|newest| newest.group);
         groups.dedup_by_key(|newest| newest.group);
-        let mut known = self.known();
         let is_same = known.groups == groups;
         let is_kept = is_same && known.is_kept;
         *known = Known {
