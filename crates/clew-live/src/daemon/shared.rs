@@ -1,8 +1,8 @@
 //! What the threads of a data plane share.
 //!
 //! A thread that holds a lock takes only those behind it in this order: `delivery`, `peers`, `outbound`,
-//! `inbound`; then one of `config`, `identity` and `dropped`, with no other behind it. No lock is held while a
-//! signature is verified or a precursor is prepared.
+//! `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
+//! signature is verified. `outbound` is held while precursors are prepared that the pool lacks: 8 at a time.
 
 use super::drops::{DroppedIn, Drops};
 use super::keepalive::is_empty;

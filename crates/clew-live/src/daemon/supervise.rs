@@ -314,8 +314,13 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
                 "{path}: {keys} changed: that needs clew down and clew up"
             ));
         }
-        self.stamps = Stamps::of(&config);
-        self.reload(config)
+        let stamps = Stamps::of(&config);
+        let refused = self.reload(config);
+        // Else they would differ from those of the files in force, which would be read at once.
+        if refused.is_none() {
+            self.stamps = stamps;
+        }
+        refused
     }
 
     fn reload(&mut self, config: Config) -> Option<String> {

@@ -155,9 +155,9 @@ impl<K: KeySource> Inbound<K> {
         self.receiver.forgot_until(until);
     }
 
-    /// Returns whether packets wait for anything.
+    /// Returns whether nothing waits: no packet, and no part of one.
     pub fn is_idle(&self) -> bool {
-        self.queue.count() == 0 && self.order.size().0 == 0
+        self.queue.count() == 0 && self.order.size().0 == 0 && !self.fragments.is_waiting()
     }
 
     /// Replaces the peers. What waits keeps the place that its peer had.

@@ -6,7 +6,7 @@ use core::fmt;
 use sha2::{Digest, Sha256};
 
 pub use super::reassembler::{
-    FRAGMENT_BYTES_MAX, FRAGMENT_IDS_MAX, FRAGMENT_TIME_MAX, Reassembler, Taken,
+    FRAGMENT_BYTES_MAX, FRAGMENT_IDS_MAX, FRAGMENT_TIME_MAX, FRAGMENT_WRONG_MAX, Reassembler, Taken,
 };
 use super::{
     DATAGRAM_MAX, SHIM_BYTES,

@@ -21,6 +21,9 @@ pub const FRAGMENT_BYTES_MAX: usize = 8 << 20;
 /// What a fragment costs besides its bytes, so that short ones do not cost more than they count.
 const FRAGMENT_OVERHEAD: usize = 64;
 
+/// Most last-coming parts of a datagram that do not fit its id: each costs a hash over all parts.
+pub const FRAGMENT_WRONG_MAX: u8 = 16;
+
 /// How long fragments are kept.
 pub const FRAGMENT_TIME_MAX: Duration = Duration::from_secs(1);
 
@@ -55,6 +58,8 @@ struct Entry<T> {
     last: Option<T>,
     /// The last part came twice.
     has_second: bool,
+    /// Parts that came last and did not fit the id.
+    wrong: u8,
 }
 
 /// What became of a fragment.
@@ -139,6 +144,11 @@ impl<T: Copy> Reassembler<T> {
         mem::take(&mut self.missing)
     }
 
+    /// Returns whether fragments wait for others.
+    pub fn is_waiting(&self) -> bool {
+        self.entries.values().any(|entry| !entry.tokens.is_empty())
+    }
+
     /// Returns how many datagrams have fragments here.
     pub fn datagrams(&self) -> usize {
         self.entries.len()
@@ -156,6 +166,7 @@ impl<T: Copy> Reassembler<T> {
             bytes: 0,
             last: None,
             has_second: false,
+            wrong: 0,
         };
         self.entries.insert(key, entry);
         self.order.insert(self.next, key);
@@ -210,17 +221,27 @@ impl<T: Copy> Entry<T> {
         }
         let datagram = self.with(index, part);
         if id(&datagram) != *stated {
-            return bad;
+            self.wrong += 1;
+            return match self.wrong < FRAGMENT_WRONG_MAX {
+                true => bad,
+                false => self.give_up(),
+            };
+        }
+        if !may_be_in_fragments(&datagram) {
+            return self.give_up();
         }
         let tokens = mem::take(&mut self.tokens);
-        if !may_be_in_fragments(&datagram) {
-            self.parts.clear();
-            return Taken::Bad { tokens };
-        }
         self.parts.insert(index, part.to_vec());
         self.bytes += cost;
         self.last = Some(token);
         Taken::Whole { datagram, tokens }
+    }
+
+    fn give_up(&mut self) -> Taken<T> {
+        self.parts.clear();
+        Taken::Bad {
+            tokens: mem::take(&mut self.tokens),
+        }
     }
 
     fn again(&mut self, is_last: bool, token: T) -> Taken<T> {

@@ -6,8 +6,8 @@ use crate::common::carriers::{around, flow, outer, signed};
 use crate::common::packets::*;
 use clew_packet::datagram::{Cookie, Parsed, Rest, parse, write};
 use clew_packet::fragment::{
-    FRAGMENT_BYTES_MAX, FRAGMENT_IDS_MAX, FRAGMENT_TIME_MAX, Fragment, Reassembler, Taken,
-    TooManyFragments, split,
+    FRAGMENT_BYTES_MAX, FRAGMENT_IDS_MAX, FRAGMENT_TIME_MAX, FRAGMENT_WRONG_MAX, Fragment,
+    Reassembler, Taken, TooManyFragments, split,
 };
 use clew_packet::{Carrier, Mode, Policy, Reason, SignedPacket, read, read_fragment, read_whole};
 use clew_wire::Instant;
@@ -246,6 +246,38 @@ fn time_and_room_end() {
         (reassembler.missing(), reassembler.datagrams()),
         (vec![0, 1], room)
     );
+}
+
+/// Each of them costs a hash over all parts, and nothing is kept of it.
+#[test]
+fn wrong_last_parts_are_hashed_a_few_times_only() {
+    let fragments = cut(&datagram(1300), 1400, None);
+    let parts: Vec<Fragment<'_>> = fragments.iter().map(|bytes| fragment(bytes)).collect();
+    let (last, first) = parts.split_last().unwrap();
+    let wrong = vec![0; last.part.len()];
+    for (times, is_whole) in [(FRAGMENT_WRONG_MAX - 1, true), (FRAGMENT_WRONG_MAX, false)] {
+        let mut reassembler = Reassembler::new();
+        for part in first {
+            assert_eq!(reassembler.take(part, START, 1), Taken::Waits);
+        }
+        assert!(reassembler.is_waiting());
+        let copy = Fragment {
+            part: &wrong,
+            ..*last
+        };
+        let taken: Vec<_> = (0..times)
+            .map(|_| reassembler.take(&copy, START, 2))
+            .collect();
+        let bad = taken.iter().map(|taken| match taken {
+            Taken::Bad { tokens } => tokens.len(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(bad.sum::<usize>(), if is_whole { 0 } else { first.len() });
+        assert_eq!(reassembler.datagrams(), usize::from(is_whole));
+        let taken = reassembler.take(last, START, 3);
+        assert_eq!(matches!(taken, Taken::Whole { .. }), is_whole);
+        assert_eq!(reassembler.is_waiting(), !is_whole);
+    }
 }
 
 /// An attacker who fills the memory within the time that honest fragments need does not get them out.

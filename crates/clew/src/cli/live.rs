@@ -70,7 +70,7 @@ pub enum Stage {
 /// `clew down`
 #[derive(Args, Debug)]
 pub struct Down {
-    /// Name of the daemon [default: the only one]
+    /// Name of the daemon, or its configuration file [default: the only one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// Undo nothing if the service manager says that the daemon failed, and the policy lets nothing
@@ -82,7 +82,7 @@ pub struct Down {
 /// `clew status`
 #[derive(Args, Debug)]
 pub struct LiveStatus {
-    /// Name of the daemon [default: the only one]
+    /// Name of the daemon, or its configuration file [default: the only one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// Print JSON
@@ -93,7 +93,7 @@ pub struct LiveStatus {
 /// `clew confirm`, `clew reload`
 #[derive(Args, Debug)]
 pub struct LiveName {
-    /// Name of the daemon [default: the only one]
+    /// Name of the daemon, or its configuration file [default: the only one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }

@@ -236,7 +236,10 @@ fn a_bad_file_keeps_the_old_one_and_is_named_once() {
         let log = lan.log(ONE);
         assert_eq!(log.matches(said).count(), 1, "said once: {log}");
     }
+    // A data plane looks at its files each second.
+    std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(notices(&lan).len(), 1, "the last one counts");
+    assert!(!lan.log(ONE).contains("read the files again"));
     fs::write(&path, &good).unwrap();
     assert!(reload(&lan).status.success());
     assert_eq!(notices(&lan), [""; 0], "it is over");

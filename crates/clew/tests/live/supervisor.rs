@@ -218,9 +218,7 @@ fn what_nobody_confirms_does_not_outlast_its_supervisor() {
     crash(&mut lan);
     let mut command = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
     let command = command.env("SERVICE_RESULT", "signal");
-    let after = command
-        .args(["down", "--after-stop", &lan.name(ONE)])
-        .output();
+    let after = command.args(["down", "--after-stop"]).arg(&path).output();
     assert!(after.unwrap().status.success());
     assert_eq!(lan.state(ONE), before);
     // Started again, the deadline goes on.

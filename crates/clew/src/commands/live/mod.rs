@@ -24,10 +24,11 @@ pub use status::{reload, status};
 pub use up::up;
 
 use crate::failure::Failure;
-use clew_live::config::{ConfigError, Rule, is_name};
+use clew_live::config::{Config, ConfigError, Rule, is_name};
 use clew_live::setup::{Place, SetupError};
 use nix::unistd::geteuid;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
@@ -106,10 +107,13 @@ fn need_root(command: &str) -> Result<(), Failure> {
 /// The place of the daemon that is named, or else of the only one.
 fn place(name: Option<&str>) -> Result<Place, Failure> {
     if let Some(name) = name {
+        if name.ends_with(".toml") {
+            return Ok(Place::of(&Config::read(Path::new(name))?.name));
+        }
         return match is_name(name) {
             true => Ok(Place::of(name)),
             false => Err(Failure::new(format!("{name}: not a name of a daemon"))
-                .hint("use the `name` of its configuration, or the file's name without .toml")),
+                .hint("use the `name` of its configuration, or the configuration file")),
         };
     }
     match Place::names().as_slice() {
