@@ -4,11 +4,16 @@ use clew_packet::{SECOND_NS, Timestamp};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tracing::warn;
 
 /// What is kept is so far ahead of what was accepted, in nanoseconds: it is written every second, and
 /// timestamps are whole seconds.
 const AHEAD: u64 = 2 * SECOND_NS;
+
+/// A receiver whose clock is right accepts nothing that is further ahead of it, in nanoseconds: packets up to
+/// 30 s ahead (`spec/packet-trailer.md` 6), and what is kept besides.
+const AHEAD_MAX: u64 = 30 * SECOND_NS + AHEAD;
 
 /// The latest timestamp that data planes before this one may have accepted, and this one.
 #[derive(Debug)]
@@ -36,6 +41,17 @@ impl Accepted {
     /// Returns the latest timestamp that may have been accepted.
     pub const fn until(&self) -> Option<Timestamp> {
         self.until
+    }
+
+    /// Leaves out what is further ahead than it can be: the clock was wrong when it was kept, or is wrong now.
+    /// Nobody is locked out until a wrong clock's time. Returns how far ahead it was, if it was too far.
+    pub fn limit(&mut self, now: Timestamp) -> Option<Duration> {
+        let ahead = self.until?.since(now);
+        let is_wrong = ahead > AHEAD_MAX;
+        is_wrong.then(|| {
+            self.keep(Some(now.after(AHEAD_MAX)));
+            Duration::from_nanos(ahead)
+        })
     }
 
     /// Keeps what will be accepted until the next call, if all goes well.
@@ -105,6 +121,14 @@ mod tests {
         assert_eq!(kept(), at(103));
         accepted.end(at(101));
         assert_eq!(kept(), at(101));
+        // A clock that was a day ahead locks nobody out for a day.
+        let mut accepted = Accepted::read(&path);
+        assert_eq!(accepted.limit(Timestamp(70 * SECOND_NS)), None);
+        accepted.see(at(86_500));
+        let mut accepted = Accepted::read(&path);
+        let ahead = accepted.limit(Timestamp(100 * SECOND_NS));
+        assert_eq!(ahead, Some(Duration::from_secs(86_402)));
+        assert_eq!((accepted.until(), kept()), (at(132), at(132)));
         fs::write(&path, "no number").unwrap();
         assert_eq!(kept(), None);
     }

@@ -27,9 +27,6 @@ use tracing::{info, warn};
 /// How often files and threads are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How far the clock may be behind what was accepted before without a word.
-const BEHIND: Duration = Duration::from_secs(10);
-
 /// How long each half of a data plane may take to finish what it has.
 const FINISH: Duration = Duration::from_millis(500);
 
@@ -81,7 +78,7 @@ where
     shared.begin_to_count();
     let mut accepted = Accepted::read(&hooks.accepted);
     if !take_over(&shared, &hooks.succession) {
-        forget(&shared, &accepted);
+        forget(&shared, &mut accepted);
     }
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
@@ -124,18 +121,16 @@ where
 }
 
 /// Refuses what data planes before this one may have accepted.
-fn forget<K: KeySource>(shared: &Shared<K>, accepted: &Accepted) {
-    let Some(until) = accepted.until() else {
-        return;
-    };
+fn forget<K: KeySource>(shared: &Shared<K>, accepted: &mut Accepted) {
     let now = shared.clock.now().wall;
-    let ahead = Duration::from_nanos(until.since(now));
-    if ahead > BEHIND {
+    if let Some(ahead) = accepted.limit(now) {
         warn!(
-            "the clock is {ahead:.0?} behind what was accepted before: nothing is accepted until then"
+            "the clock is {ahead:.0?} behind what was accepted before: nothing is accepted for half a minute"
         );
     }
-    lock(&shared.inbound).forgot_until(until);
+    if let Some(until) = accepted.until() {
+        lock(&shared.inbound).forgot_until(until);
+    }
 }
 
 /// Takes over what the data plane before left. Returns whether it left anything: else nothing is accepted that

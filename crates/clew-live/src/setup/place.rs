@@ -151,7 +151,7 @@ impl Place {
         self.undo_file().exists()
     }
 
-    /// Refuses a second daemon of this name. A data plane whose supervisor was killed has [`LEAVING`] to end.
+    /// Refuses a second daemon of this name. A data plane whose supervisor was killed has 3 s to end.
     ///
     /// # Errors
     /// One runs.
