@@ -67,8 +67,13 @@ macro_rules! reasons {
 
             /// Counts `reason` once.
             pub const fn count(&mut self, reason: $Reason) {
+                self.add(reason, 1);
+            }
+
+            /// Counts `reason` so many times.
+            pub const fn add(&mut self, reason: $Reason, times: u64) {
                 let counter = &mut self.0[reason as usize];
-                *counter = counter.saturating_add(1);
+                *counter = counter.saturating_add(times);
             }
 
             /// Returns how often `reason` was met.

@@ -48,13 +48,11 @@ pub(super) struct Drops {
 
 impl<K: KeySource> Shared<K> {
     pub fn drop_leaving(&self, reason: DroppedOut, times: usize) {
-        let mut drops = lock(&self.drops);
-        (0..times).for_each(|_| drops.leaving.count(reason));
+        lock(&self.drops).leaving.add(reason, times as u64);
     }
 
     pub fn drop_arriving(&self, reason: DroppedIn, times: usize) {
-        let mut drops = lock(&self.drops);
-        (0..times).for_each(|_| drops.arriving.count(reason));
+        lock(&self.drops).arriving.add(reason, times as u64);
     }
 
     /// Leaves out what others dropped before now: sockets and interface outlive a data plane.
@@ -81,8 +79,8 @@ impl<K: KeySource> Shared<K> {
             (DroppedIn::CopyFull, copies),
             (DroppedIn::SocketFull, sockets),
         ] {
-            (0..new).for_each(|_| drops.arriving.count(reason));
+            drops.arriving.add(reason, new);
         }
-        (0..interface).for_each(|_| drops.leaving.count(DroppedOut::InterfaceFull));
+        drops.leaving.add(DroppedOut::InterfaceFull, interface);
     }
 }

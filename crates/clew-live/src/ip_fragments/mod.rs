@@ -90,7 +90,7 @@ fn put_u16(bytes: &mut [u8], at: Range<usize>, value: usize) {
 }
 
 /// Computes the checksum of an IPv4 header (RFC 1071).
-fn put_checksum(header: &mut [u8]) {
+pub(crate) fn put_checksum(header: &mut [u8]) {
     put_u16(header, v4::CHECKSUM, 0);
     let words = header.chunks_exact(2);
     let sum: u32 = words

@@ -148,7 +148,7 @@ impl Outbound {
             Taken::Whole(packet) => packet,
             Taken::Waits => return Ok(()),
             Taken::Bad(count) => {
-                (0..count).for_each(|_| self.metrics.unsent.count(Unsent::BadIpFragment));
+                self.metrics.unsent.add(Unsent::BadIpFragment, count as u64);
                 return Err(Unsent::BadIpFragment);
             }
         };
@@ -191,9 +191,8 @@ impl Outbound {
             .see(&self.cost, self.metrics.signatures, now.instant);
         self.flows.is_scarce = precursors.is_low();
         let fragments_due = self.fragments.expire(now.instant);
-        for _ in 0..self.fragments.missing() {
-            self.metrics.unsent.count(Unsent::MissingIpFragment);
-        }
+        let missing = self.fragments.missing() as u64;
+        self.metrics.unsent.add(Unsent::MissingIpFragment, missing);
         // Whoever waited as long as packets may would be dropped.
         let wait = self.load.block_wait(self.flows.active(now.instant));
         self.flows.block_wait = wait.min(self.options.queue_time / 2);

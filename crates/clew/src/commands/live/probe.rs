@@ -6,6 +6,7 @@ use crate::failure::{Failure, Status};
 use clew_live::config::Config;
 use clew_live::identity::{Identity, Unready};
 use nix::unistd::{User, geteuid};
+use serde::{Deserialize, Serialize};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,19 +14,15 @@ use std::process::{Command, Stdio};
 /// Longest complaint of a probe that is repeated, in bytes.
 const COMPLAINT_MAX: usize = 2_000;
 
-/// A [`Signer`] on its way between both processes: the machine; its epoch, or else why it does not sign,
-/// what helps, and whether it was revoked.
-type Told = (String, Result<u32, (String, String, bool)>);
-
 /// Who signs, and how far: all that root learns of a key.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Signer {
     pub machine: String,
     pub state: State,
 }
 
 /// Whether a key signs now.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum State {
     /// In this epoch.
     Signs(u32),
@@ -51,32 +48,6 @@ impl Signer {
             machine: identity.machine().to_string(),
             state,
         }
-    }
-}
-
-impl Signer {
-    fn tell(self) -> Told {
-        let state = match self.state {
-            State::Signs(epoch) => Ok(epoch),
-            State::Not {
-                why,
-                remedy,
-                is_revoked,
-            } => Err((why, remedy, is_revoked)),
-        };
-        (self.machine, state)
-    }
-
-    fn told((machine, state): Told) -> Self {
-        let state = match state {
-            Ok(epoch) => State::Signs(epoch),
-            Err((why, remedy, is_revoked)) => State::Not {
-                why,
-                remedy,
-                is_revoked,
-            },
-        };
-        Self { machine, state }
     }
 }
 
@@ -113,8 +84,7 @@ pub(super) fn ask(path: &Path, config: &Config, user: &User) -> Result<Signer, F
     }
     // A key that others can read, for example.
     said.lines().for_each(|warning| mention!("{warning}"));
-    let told = serde_json::from_slice(&output.stdout);
-    told.map(Signer::told)
+    serde_json::from_slice(&output.stdout)
         .map_err(|_| Failure::new(format!("the process of {} gave no answer", user.name)))
 }
 
@@ -148,7 +118,7 @@ fn read(config: &Config) -> Result<Signer, Failure> {
 
 /// The process that reads: it says what it found in one line.
 pub(super) fn answer(config: &Config) -> Result<Status, Failure> {
-    let text = serde_json::to_string(&read(config)?.tell());
+    let text = serde_json::to_string(&read(config)?);
     say!("{}", text.map_err(Failure::new)?);
     Ok(Status::Yes)
 }

@@ -139,9 +139,15 @@ impl<'a> Starter<'a> {
 
     /// Starts the data plane and waits until packets go through.
     pub fn start(&self) -> Result<Child, Failure> {
+        let attached = self.prepare_and_attach()?;
+        self.go(attached)
+    }
+
+    /// Prepares a data plane, which then has a queue of the interface.
+    fn prepare_and_attach(&self) -> Result<Prepared, Failure> {
         let mut prepared = self.prepare()?;
-        let attached = self.ask(&mut prepared, ATTACH, ATTACHED);
-        attached.and_then(|()| self.go(prepared))
+        self.ask(&mut prepared, ATTACH, ATTACHED)?;
+        Ok(prepared)
     }
 
     fn go(&self, mut prepared: Prepared) -> Result<Child, Failure> {
@@ -200,17 +206,13 @@ impl<'a> Starter<'a> {
             ));
         }
         let earlier = std::mem::replace(&mut self.program, program);
-        let prepared = self.prepare().and_then(|mut prepared| {
-            // Both have a queue now. Without one the interface would drop packets.
-            self.ask(&mut prepared, ATTACH, ATTACHED)?;
-            Ok(prepared)
-        });
-        let prepared = prepared.inspect_err(|_| self.program.clone_from(&earlier));
-        let prepared = prepared.map_err(|failure| {
+        // Both have a queue then. Without one the interface would drop packets.
+        let attached = self.prepare_and_attach().map_err(|failure| {
+            self.program.clone_from(&earlier);
             Failure::new(format!("{}; the one before goes on", failure.message))
         })?;
         end(running);
-        let started = self.go(prepared).or_else(|failure| {
+        let started = self.go(attached).or_else(|failure| {
             tracing::error!("{}; the program before starts again", failure.message);
             self.program = earlier;
             self.start().and_then(|child| {
