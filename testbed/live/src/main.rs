@@ -19,7 +19,7 @@ mod topology;
 
 use clap::Parser;
 use options::{Command, Options, Streams};
-use scenarios::{figure2, flood, latency, memory, observe, stages, throughput, works};
+use scenarios::{figure2, flood, latency, memory, observe, refill, stages, throughput, works};
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -63,20 +63,26 @@ fn run(mut options: Options) -> io::Result<bool> {
         options.svg = options.svg.clone().or_else(|| Some(folder()));
         return Ok(plots::save(&read, &options)? > 0);
     }
+    if let Command::Pages { check } = &options.command {
+        return clew_record::pages::write(*check).map(|()| true);
+    }
     process::need(&PROGRAMS)?;
     systems::clew::set_pool(options.common.pool);
     let (common, mut record) = (&options.common, report::head());
     let record_of = &mut record;
     let holds = match &options.command {
         Command::Clean => return bed::Bed::open().map(|_| true),
-        Command::Attack(_) | Command::Synchronous(_) | Command::Hold(_) | Command::Plot { .. } => {
-            Ok(true)
-        }
+        Command::Attack(_)
+        | Command::Synchronous(_)
+        | Command::Hold(_)
+        | Command::Pages { .. }
+        | Command::Plot { .. } => Ok(true),
         Command::Figure2(figure) => figure2::run(common, figure, record_of).map(|()| true),
         Command::Stages(stages) => stages::run(common, stages, record_of).map(|()| true),
         Command::Memory { flows } => memory::run(*flows, record_of).map(|()| true),
         Command::Throughput(streams) => throughput::run(common, streams, record_of).map(|()| true),
         Command::Small { time } => throughput::run(common, &small(*time), record_of).map(|()| true),
+        Command::Refill { time } => refill::run(common, *time, record_of).map(|()| true),
         Command::Latency(pings) => latency::run(common, pings, record_of).map(|()| true),
         Command::Flood(flood) => flood::run(common, flood, record_of).map(|()| true),
         Command::Works {
@@ -93,7 +99,7 @@ fn run(mut options: Options) -> io::Result<bool> {
     if options.svg.is_some() {
         plots::save(&record, &options)?;
     }
-    Ok(holds)
+    Ok(holds && report::is_whole(&record))
 }
 
 fn small(time: Duration) -> Streams {

@@ -7,6 +7,8 @@ use std::io;
 use std::time::Duration;
 
 const PORT: u16 = 5201;
+/// How long a program may take more than it was asked to.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// iperf3, waiting for clients.
 fn iperf_server(namespace: &Namespace) -> io::Result<Process> {
@@ -49,8 +51,10 @@ pub fn iperf(hosts: [&Namespace; 2], server: &str, load: &Load) -> io::Result<Th
     let _server = iperf_server(at_server)?;
     let seconds = load.time.as_secs().max(1).to_string();
     let (parallel, rate) = (load.parallel.to_string(), load.rate.to_string());
+    // A path that is broken would leave it waiting for minutes.
+    let most = (load.time + load.warm_up + PATIENCE).as_secs().to_string();
     let mut command = vec![
-        "iperf3", "-J", "-c", server, "-t", &seconds, "-P", &parallel,
+        "timeout", "-k", "5", &most, "iperf3", "-J", "-c", server, "-t", &seconds, "-P", &parallel,
     ];
     let warm_up = load.warm_up.as_secs().to_string();
     command.extend(["-O", &warm_up, "-b", &rate, "--connect-timeout", "10000"]);

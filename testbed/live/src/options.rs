@@ -81,6 +81,18 @@ pub enum Command {
         #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
         time: Duration,
     },
+    /// How fast pools of precursors are filled again
+    Refill {
+        /// How long the streams take
+        #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
+        time: Duration,
+    },
+    /// Writes the tables of all pages from the recorded runs, as clew-bench pages does
+    Pages {
+        /// Only compares them
+        #[arg(long)]
+        check: bool,
+    },
     /// Round trips of single packets at low load
     Latency(Pings),
     /// Honest streams beside an attacker
@@ -224,7 +236,7 @@ pub struct Flood {
     /// Honest bits a second
     #[arg(long, value_name = "BITS", value_parser = bits, default_value = "5M")]
     pub honest: u64,
-    /// How many forged packets for each honest one
+    /// How many packets for each honest one of kinds without a valid hash part, and of polluted ones
     #[arg(
         long,
         value_name = "N,...",
@@ -232,12 +244,20 @@ pub struct Flood {
         default_value = "10"
     )]
     pub times: Vec<u32>,
+    /// The same of kinds with a valid hash part: forged and polluted
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "10"
+    )]
+    pub valid_times: Vec<u32>,
     /// What is forged
     #[arg(
         long,
         value_name = "KIND,...",
         value_delimiter = ',',
-        default_value = "random,replay,altered,fragments"
+        default_value = "random,replay,altered,fragments,forged"
     )]
     pub kinds: Vec<crate::attack::Kind>,
     /// Whose address the attacker sends from
@@ -295,6 +315,8 @@ mod tests {
             "stages",
             "memory",
             "small",
+            "refill",
+            "pages",
             "latency",
             "flood",
             "works",

@@ -4,6 +4,7 @@ use crate::bed::BUFFERS;
 use clew_record::table::{BLANK, Table, fixed};
 use clew_record::{Build, Record, Run};
 use std::fs;
+use std::io;
 
 const BUILD: Build = Build {
     program: "live-bench",
@@ -11,6 +12,14 @@ const BUILD: Build = Build {
     profile: env!("BENCH_PROFILE"),
     commit: env!("BENCH_COMMIT"),
 };
+
+/// Notes of a record about what failed begin so.
+const FAILED: &str = "FAILED: ";
+
+/// Whether all cases of a record were measured.
+pub fn is_whole(record: &Record) -> bool {
+    !record.notes.iter().any(|note| note.starts_with(FAILED))
+}
 
 /// Rows in the order in which they came first, with the figures of each round.
 #[derive(Default)]
@@ -38,10 +47,35 @@ impl Samples {
         }
     }
 
+    /// Adds the figures of one round; of a case that failed a note, so that the others go on.
+    pub fn add_or_say(&mut self, name: &str, figures: io::Result<Vec<f64>>) {
+        match figures {
+            Ok(figures) => self.add(name, figures),
+            Err(error) => self.failed(name, &error),
+        }
+    }
+
+    /// Notes what failed, and says it at once.
+    pub fn failed(&mut self, what: &str, error: &io::Error) {
+        let text = format!("{FAILED}{what}: {error}");
+        eprintln!("live-bench: {text}");
+        self.notes.push(text.replace('\n', "; "));
+    }
+
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// The median of a row's first column over all rounds.
     pub fn median(&self, name: &str) -> Option<f64> {
+        self.median_of(name, 0)
+    }
+
+    /// The median of any of its columns.
+    pub fn median_of(&self, name: &str, column: usize) -> Option<f64> {
         let (_, rounds) = self.rows.iter().find(|(row, _)| row == name)?;
-        let firsts = rounds.iter().filter_map(|round| round.first().copied());
+        let firsts = rounds.iter().filter_map(|round| round.get(column).copied());
         Some(percentile_of(firsts.collect(), 0.5)).filter(|median| !median.is_nan())
     }
 

@@ -9,6 +9,8 @@
 //! <!-- run: RUN -->
 //! <!-- end -->
 //! ```
+//!
+//! With `if recorded` in its comment a page says so where there is no record yet.
 
 use crate::machine::Run;
 use crate::record::{Line, ROWS, Record};
@@ -18,7 +20,8 @@ use std::io;
 use std::path::Path;
 
 /// Every page that has such comments, from the root of the repository.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
+    "testbed/live/RESULTS.md",
     "testbed/tunnel-bench/README.md",
     "tools/bench/README.md",
     "tools/bench/effs.md",
@@ -53,11 +56,15 @@ pub fn write(only_compare: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn recorded(root: &Path, run: &str) -> Result<Record, String> {
+/// A record, or `None` if there is none of that name.
+fn recorded(root: &Path, run: &str) -> Result<Option<Record>, String> {
     let file = root.join(format!("tools/bench/recorded/{run}.jsonl"));
+    if !file.exists() {
+        return Ok(None);
+    }
     let fault = |why: String| format!("{}: {why}", file.display());
     let text = fs::read_to_string(&file).map_err(|why| fault(why.to_string()))?;
-    read(&text).map_err(fault)
+    read(&text).map(Some).map_err(fault)
 }
 
 /// Reads a record.
@@ -91,14 +98,21 @@ pub fn read(text: &str) -> Result<Record, String> {
 }
 
 /// The page with the tables of these records.
-fn filled(page: &str, record: impl Fn(&str) -> Result<Record, String>) -> Result<String, String> {
+fn filled(
+    page: &str,
+    record: impl Fn(&str) -> Result<Option<Record>, String>,
+) -> Result<String, String> {
     let (mut text, mut lines) = (String::new(), page.lines());
     while let Some(line) = lines.next() {
         text += &format!("{line}\n");
         let Some(wanted) = Wanted::read(line) else {
             continue;
         };
-        let made = wanted.make(&record(wanted.run)?)?;
+        let made = match record(wanted.run)? {
+            Some(record) => wanted.make(&record)?,
+            None if wanted.may_lack => format!("`{}` is not recorded yet.", wanted.run),
+            None => return Err(format!("{}: no such record", wanted.run)),
+        };
         text += &format!("\n{}\n\n{END}\n", made.trim());
         if !lines.any(|line| line == END) {
             return Err(format!("no {END} after {line}"));
@@ -114,18 +128,24 @@ struct Wanted<'a> {
     table: Option<&'a str>,
     columns: Vec<&'a str>,
     rows: Vec<&'a str>,
+    /// Whether the page can be made without the record.
+    may_lack: bool,
 }
+
+const MAY_LACK: &str = "if recorded";
 
 impl<'a> Wanted<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let comment = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
+        let may_lack = comment.split(" | ").any(|part| part == MAY_LACK);
         if let Some(run) = comment.strip_prefix("run: ") {
             let [columns, rows] = [Vec::new(), Vec::new()];
             return Some(Self {
-                run,
+                run: run.split(" | ").next()?,
                 table: None,
                 columns,
                 rows,
+                may_lack,
             });
         }
         let mut parts = comment.strip_prefix("table: ")?.split(" | ");
@@ -140,6 +160,7 @@ impl<'a> Wanted<'a> {
             table: Some(table),
             columns,
             rows,
+            may_lack,
         })
     }
 
@@ -229,7 +250,7 @@ mod tests {
     const PAGE: &str =
         "# Page\n<!-- table: a/t | columns: x+us | rows: 2 -->\nold\n<!-- end -->\nend\n";
 
-    fn record(run: &str) -> Result<Record, String> {
+    fn record(run: &str) -> Result<Option<Record>, String> {
         let build = crate::Build {
             program: "p",
             rustc: "r",
@@ -242,8 +263,9 @@ mod tests {
         match run {
             "a" => read(&format!(
                 "{{\"run\":{facts}}}\n{table}\n{{\"cells\":[\"1\",\"5\",\"6\"]}}\n{{\"cells\":[\"2\",\"7\",\"8\"]}}"
-            )),
-            _ => Err("no such run".into()),
+            ))
+            .map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -254,6 +276,24 @@ mod tests {
         let comment = "<!-- table: a/t | columns: x+us | rows: 2 -->";
         assert_eq!(new, format!("# Page\n{comment}\n\n{table}\n\n{END}\nend\n"));
         assert_eq!(filled(&new, record), Ok(new));
+    }
+
+    #[test]
+    fn a_page_says_what_is_not_recorded_where_it_may() {
+        for comment in ["table: b/t | if recorded", "run: b | if recorded"] {
+            let page = format!("<!-- {comment} -->\n{END}\n");
+            let new = filled(&page, record).unwrap();
+            let said = "\n`b` is not recorded yet.\n";
+            assert_eq!(new, format!("<!-- {comment} -->\n{said}\n{END}\n"));
+            assert_eq!(
+                filled(&page.replace(" | if recorded", ""), record).ok(),
+                None
+            );
+        }
+        // What is there is made, or an error, all the same.
+        let page = PAGE.replace(" | columns", " | if recorded | columns");
+        assert!(filled(&page, record).is_ok_and(|new| new.contains("|   7 |")));
+        assert!(filled(&page.replace("a/t", "a/u"), record).is_err());
     }
 
     #[test]

@@ -49,16 +49,22 @@ impl Forger {
             queue_bytes: 64 << 20,
             ..OutboundOptions::default()
         };
-        let mut outbound = Outbound::new(Some(Arc::new(identity)), options);
+        let outbound = Outbound::new(Some(Arc::new(identity)), options);
+        let rng = ChaCha20Rng::seed_from_u64(1);
+        let mut forger = Self { outbound, rng };
+        forger.set_carrier(Carrier::UdpTunnel);
+        forger
+    }
+
+    /// How its packets travel: `udp-tunnel` unless this says something else.
+    pub fn set_carrier(&mut self, carrier: Carrier) {
         let path = Path {
             remote: NOWHERE,
             local: None,
             mtu: 1_500,
-            carrier: Carrier::UdpTunnel,
+            carrier,
         };
-        outbound.set_path(PEER, path);
-        let rng = ChaCha20Rng::seed_from_u64(1);
-        Self { outbound, rng }
+        self.outbound.set_path(PEER, path);
     }
 
     /// Claims to be of that group. Everything that a hash covers fits it; the credential does not.

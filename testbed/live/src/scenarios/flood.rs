@@ -28,16 +28,13 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
     let samples = in_turn(common, Shape::Pair, beside, |scene, samples| {
         let calm = calm(scene, flood, samples)?;
         for kind in &flood.kinds {
-            // Nothing is to be heard of a system without datagrams, so only random ones can be sent.
-            if scene.system.port().is_none() && *kind != Kind::Random {
+            if !has(scene, *kind)? {
                 continue;
             }
-            // Nor can what does not sign be forged.
-            if *kind == Kind::Forged && scene.system.forged(scene.bed)?.is_none() {
-                continue;
-            }
-            for times in &flood.times {
-                attacked(scene, flood, *kind, *times, calm, samples)?;
+            for times in times(flood, *kind) {
+                let name = format!("{} {kind:?} x{times}", scene.system.name());
+                let figures = attacked(scene, flood, *kind, times, calm);
+                samples.add_or_say(&name, figures);
             }
         }
         Ok(())
@@ -47,6 +44,7 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
         "of calm",
         "sent again",
         "forged/s",
+        "times",
         "asked/s",
         "not read/s",
         "CPU near",
@@ -64,7 +62,7 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
         .push("of calm: the share of the same stream without an attacker".into());
     record
         .notes
-        .push("forged/s: what the far host got, asked/s: the multiple of honest packets".into());
+        .push("forged/s: what the far host got, times: the same for each honest packet; asked/s: the multiple asked for".into());
     record
         .notes
         .push("not read/s: what the far socket had no room for; the daemon counts it".into());
@@ -72,6 +70,29 @@ pub fn run(common: &Common, flood: &Flood, record: &mut Record) -> io::Result<()
         .notes
         .push("The attacker runs on the same cores as everybody.".into());
     Ok(())
+}
+
+/// Whether an attacker can send that.
+fn has(scene: &Scene<'_>, kind: Kind) -> io::Result<bool> {
+    let system = scene.system;
+    Ok(match kind {
+        Kind::Random => true,
+        // What does not sign cannot be forged.
+        Kind::Forged => system.forged(scene.bed)?.is_some(),
+        _ if system.leaves_packets() => kind.is_for_packets(),
+        // Nothing is to be heard of a system without datagrams.
+        _ => system.port().is_some(),
+    })
+}
+
+/// How many for each honest packet, in turn.
+fn times(flood: &Flood, kind: Kind) -> Vec<u32> {
+    let valid = flood.valid_times.iter().filter(|_| kind.passes_hashes());
+    let other = flood.times.iter().filter(|_| kind != Kind::Forged);
+    let mut times: Vec<u32> = valid.chain(other).copied().collect();
+    times.sort_unstable();
+    times.dedup();
+    times
 }
 
 /// An honest stream alone: its bits, and its packets a second.
@@ -93,7 +114,17 @@ fn calm(scene: &Scene<'_>, flood: &Flood, samples: &mut Samples) -> io::Result<C
     let bits = found.bits / 1e6;
     samples.add(
         &name,
-        vec![bits, 1.0, found.retransmits, 0.0, 0.0, 0.0, cpu[0], cpu[1]],
+        vec![
+            bits,
+            1.0,
+            found.retransmits,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            cpu[0],
+            cpu[1],
+        ],
     );
     Ok(Calm { bits, packets })
 }
@@ -104,8 +135,7 @@ fn attacked(
     kind: Kind,
     times: u32,
     calm: Calm,
-    samples: &mut Samples,
-) -> io::Result<()> {
+) -> io::Result<Vec<f64>> {
     let condition = Condition {
         delay: flood.rtt / 2,
         ..Condition::default()
@@ -124,24 +154,20 @@ fn attacked(
         return Err(io::Error::other("the attacker sent nothing"));
     }
     drop(attacker);
-    let name = format!("{} {kind:?} x{times}", scene.system.name());
     let bits = found.bits / 1e6;
     let forged = forged as f64 / time.as_secs_f64();
     let share = bits / calm.bits;
-    samples.add(
-        &name,
-        vec![
-            bits,
-            share,
-            found.retransmits,
-            forged,
-            asked,
-            unread / time.as_secs_f64(),
-            cpu[0],
-            cpu[1],
-        ],
-    );
-    Ok(())
+    Ok(vec![
+        bits,
+        share,
+        found.retransmits,
+        forged,
+        forged / calm.packets,
+        asked,
+        unread / time.as_secs_f64(),
+        cpu[0],
+        cpu[1],
+    ])
 }
 
 /// Datagrams that the far daemon's socket had no room for so far.
@@ -197,6 +223,9 @@ fn attacker(scene: &Scene<'_>, flood: &Flood, kind: Kind, rate: u64) -> io::Resu
         "--hear",
         "64",
     ];
+    if scene.system.leaves_packets() {
+        command.push("--packets");
+    }
     if let Some(path) = &templates {
         command.extend(["--templates", path]);
     }

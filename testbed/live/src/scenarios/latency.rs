@@ -13,6 +13,9 @@ use std::io;
 /// The table of percentiles.
 pub const DISTRIBUTION: &str = "latency-distribution";
 
+/// The column of [`run`]'s table with the microseconds of a verification.
+const VERIFICATION: usize = 6;
+
 const PER_CENT: [f64; 11] = [
     1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 100.0,
 ];
@@ -75,8 +78,13 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
         "Round trips of {} pings, one each {:?}, in ms; the line adds {:?} each way",
         pings.count, pings.pause, pings.delay
     );
+    let costs: Vec<(&str, f64)> = trips
+        .iter()
+        .filter_map(|(name, _)| Some((*name, samples.median_of(name, VERIFICATION)?)))
+        .collect();
     samples.add_to(record, "latency", &title, &columns);
     record.tables.push(distribution(&trips));
+    record.tables.push(goals(&trips, &costs));
     record
         .notes
         .push("one way a system adds half of the difference to `none`".into());
@@ -105,6 +113,37 @@ fn distribution(trips: &[(&str, Vec<f64>)]) -> Table {
     for (name, times) in trips {
         let at = |per_cent| Some((percentile(times, per_cent)? - base.unwrap_or(0.0)) / 2.0);
         table.row(*name, PER_CENT.map(|share| optional(at(share), fixed(3))));
+    }
+    table
+}
+
+/// What issue 18 allows beside one verification, in ms: in the median, and for 99 of 100 packets.
+const ALLOWED: [f64; 2] = [0.5, 3.0];
+
+/// What a system adds one way, and what it may. Nothing to compare with: no rows.
+fn goals(trips: &[(&str, Vec<f64>)], costs: &[(&str, f64)]) -> Table {
+    let columns = [
+        "row",
+        "median",
+        "goal",
+        "p99",
+        "goal of p99",
+        "verification",
+    ];
+    let title = "Latency added one way beside its goals, in ms";
+    let mut table = Table::new("latency-goals", title, columns);
+    let base = trips.iter().find(|(name, _)| *name == "none");
+    let Some(base) = base.and_then(|(_, times)| percentile(times, 50.0)) else {
+        return table;
+    };
+    for (name, cost) in costs {
+        let own = trips.iter().find(|(known, _)| known == name);
+        let added = |percent| Some((percentile(&own?.1, percent)? - base) / 2.0);
+        let cost = cost / 1e3;
+        let [median, p99] = ALLOWED.map(|more| fixed(3)(cost + more));
+        let added = [50.0, 99.0].map(|percent| optional(added(percent), fixed(3)));
+        let [own_median, own_p99] = added;
+        table.row(*name, [own_median, median, own_p99, p99, fixed(3)(cost)]);
     }
     table
 }

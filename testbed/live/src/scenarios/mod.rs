@@ -5,6 +5,7 @@ pub mod flood;
 pub mod latency;
 pub mod memory;
 pub mod observe;
+pub mod refill;
 pub mod stages;
 pub mod throughput;
 pub mod works;
@@ -45,13 +46,16 @@ pub fn in_turn(
             let one = one(&bed, &**system, common, shape, beside, |scene| {
                 work(scene, &mut samples)
             });
+            // The others are measured all the same.
             if let Err(error) = one {
-                let text = format!("{}: {error}", system.name());
-                return Err(io::Error::new(error.kind(), text));
+                samples.failed(system.name(), &error);
             }
         }
     }
-    Ok(samples)
+    match samples.is_empty() {
+        true => Err(io::Error::other("no system could be measured")),
+        false => Ok(samples),
+    }
 }
 
 fn one(

@@ -3,10 +3,11 @@
 use super::{Scene, in_turn};
 use crate::measure::{Load, iperf};
 use crate::options::{Common, Streams};
-use crate::report::Samples;
+use crate::report::{Samples, number};
 use crate::systems::Counts;
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
+use clew_record::table::{Table, optional};
 use line::{Condition, Loss};
 use std::io;
 use std::time::{Duration, Instant};
@@ -46,8 +47,8 @@ pub fn measure(common: &Common, streams: &Streams) -> io::Result<Samples> {
             .iter()
             .flat_map(|loss| streams.rtt.iter().map(move |rtt| (loss, rtt)));
         for (loss, rtt) in cases {
-            let figures = case(scene, streams, *rtt, *loss)?;
-            samples.add(&row(scene.system.name(), *rtt, *loss), figures);
+            let figures = case(scene, streams, *rtt, *loss);
+            samples.add_or_say(&row(scene.system.name(), *rtt, *loss), figures);
         }
         Ok(())
     })
@@ -71,6 +72,7 @@ pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
         Some(length) => format!("UDP datagrams of {length} bytes"),
         None => format!("TCP with {}", streams.conditions.congestion),
     };
+    let compared = compared(&samples, streams);
     samples.add_to(
         record,
         "throughput",
@@ -80,6 +82,7 @@ pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
         ),
         &COLUMNS,
     );
+    record.tables.extend(compared);
     for note in [
         "CPU: per cent of a core of the system's processes, without the kernel's routing",
         "lost, queue full, accidents: packets that the line dropped both ways, the last by its own fault",
@@ -88,6 +91,66 @@ pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
     ] {
         record.notes.push(note.into());
     }
+}
+
+/// Systems, what they are compared with, and the least share that issue 18 wants.
+const COMPARED: [(&str, &str); 3] = [
+    ("clew", "clew-empty"),
+    ("clew-bbs04", "clew-empty"),
+    ("clew-plain", "wireguard-go"),
+];
+/// The line of the issue's goals.
+const GOAL_RATE: u64 = 300_000_000;
+
+/// What the issue wants of `clew` on its line, and of the forwarder on any.
+fn goal(system: &str, streams: &Streams, loss: f64) -> Option<f64> {
+    let is_its_line = streams.conditions.rate == Some(GOAL_RATE) && streams.parallel == 1;
+    match (system, streams.conditions.rate) {
+        ("clew", _) if is_its_line && loss == 0.0 => Some(0.9),
+        ("clew", _) if is_its_line && loss == 0.01 => Some(0.85),
+        ("clew-plain", None) if streams.parallel == 1 => Some(3.0),
+        _ => None,
+    }
+}
+
+/// The medians of systems that are compared, by round trip and loss.
+fn compared(samples: &Samples, streams: &Streams) -> Option<Table> {
+    let columns = [
+        "row",
+        "Mbit/s",
+        "compared with",
+        "its Mbit/s",
+        "ratio",
+        "goal",
+    ];
+    let title = format!(
+        "Medians compared; TCP with {}, {} at once",
+        streams.conditions.congestion, streams.parallel
+    );
+    let mut table = Table::new("compared", title, columns);
+    let losses = streams.conditions.loss.iter().copied();
+    let cases: Vec<(f64, Duration)> = losses
+        .flat_map(|loss| streams.rtt.iter().map(move |rtt| (loss, *rtt)))
+        .collect();
+    for (system, base) in COMPARED {
+        for (loss, rtt) in &cases {
+            let name = row(system, *rtt, *loss);
+            let other = samples.median(&row(base, *rtt, *loss));
+            let (Some(own), Some(other)) = (samples.median(&name), other) else {
+                continue;
+            };
+            let goal = optional(goal(system, streams, *loss), number);
+            let cells = [
+                number(own),
+                base.into(),
+                number(other),
+                number(own / other),
+                goal,
+            ];
+            table.row(name, cells);
+        }
+    }
+    (!table.rows.is_empty() && streams.datagrams.is_none()).then_some(table)
 }
 
 fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::Result<Vec<f64>> {
@@ -158,4 +221,47 @@ fn signing(counts: Option<([Counts; 2], [Counts; 2])>, time: f64) -> [f64; 7] {
 /// A time as tables have it.
 pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Conditions;
+
+    #[test]
+    fn goals_are_those_of_the_issue() {
+        let streams = |rate, parallel| Streams {
+            rtt: vec![Duration::from_millis(1)],
+            conditions: Conditions {
+                rate,
+                loss: vec![0.01],
+                congestion: "bbr".into(),
+                warm_up: Duration::ZERO,
+            },
+            burst: 1.0,
+            parallel,
+            datagrams: None,
+            time: Duration::ZERO,
+        };
+        let line = streams(Some(GOAL_RATE), 1);
+        assert_eq!(goal("clew", &line, 0.0), Some(0.9));
+        assert_eq!(goal("clew-bbs04", &line, 0.0), None);
+        assert_eq!(goal("clew", &streams(None, 1), 0.0), None);
+        assert_eq!(goal("clew", &streams(Some(GOAL_RATE), 64), 0.0), None);
+        assert_eq!(goal("clew-plain", &streams(None, 1), 0.0), Some(3.0));
+        let mut samples = Samples::default();
+        for (system, bits) in [("clew", 90.0), ("clew-empty", 120.0), ("clew-plain", 1.0)] {
+            samples.add(&row(system, line.rtt[0], 0.01), vec![bits]);
+        }
+        let table = compared(&samples, &line).unwrap();
+        let expected = [
+            "clew 1 ms 1 %",
+            "90.0",
+            "clew-empty",
+            "120",
+            "0.750",
+            "0.850",
+        ];
+        assert_eq!(table.rows, [expected.map(String::from)]);
+    }
 }

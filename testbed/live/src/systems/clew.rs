@@ -87,6 +87,10 @@ impl System for Clew {
         (self.carrier != TRAILER).then_some(PORT)
     }
 
+    fn leaves_packets(&self) -> bool {
+        self.carrier == TRAILER
+    }
+
     fn available(&self) -> io::Result<()> {
         built(PROGRAM).map(drop)
     }
@@ -133,9 +137,13 @@ impl System for Clew {
         let (folder, program) = (keys(self.scheme)?, built(FORGE)?);
         let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
         let (key, group) = (path("forger.key"), path("group.clew"));
-        let [from, to] = ["10.78.1.1:9", "10.78.2.1:9"];
         let program = program.to_string_lossy();
-        let lines = printed_here(&[&program, &key, &group, from, to, FORGED])?;
+        let mut command = vec![&*program, &key, &group];
+        command.extend(match self.leaves_packets() {
+            true => ["198.18.0.1:9", "198.18.0.2:9", FORGED, TRAILER].as_slice(),
+            false => ["10.78.1.1:9", "10.78.2.1:9", FORGED].as_slice(),
+        });
+        let lines = printed_here(&command)?;
         let file = bed.folder.join("forged");
         fs::write(&file, lines)?;
         Ok(Some(file))
@@ -169,7 +177,8 @@ impl Clew {
             peer: ["198.18.0.1/32", "fd00:18::1/128"],
             endpoint: None,
         };
-        for namespace in [topology.near(), topology.far()] {
+        let ends = [topology.near(), topology.far()].into_iter();
+        for namespace in ends.chain(topology.attacker().ok()) {
             let mtu = if has_endpoint { 1_500 } else { TRAILED_MTU };
             namespace.ip(&format!("link set net0 mtu {mtu}"))?;
         }

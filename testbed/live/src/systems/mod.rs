@@ -38,6 +38,11 @@ pub trait System {
     /// The UDP port of the far carrier that an attacker aims at. `None` if it has no datagrams of its own.
     fn port(&self) -> Option<u16>;
 
+    /// Whether what is on the line are the hosts' own packets, which an attacker copies as they are.
+    fn leaves_packets(&self) -> bool {
+        false
+    }
+
     /// Says what is missing on this machine, with a hint.
     fn available(&self) -> io::Result<()>;
 
