@@ -11,6 +11,7 @@ mod common;
 mod copies;
 mod epochs;
 mod fragments;
+mod pools;
 mod privacy;
 mod sending;
 mod spoofed;

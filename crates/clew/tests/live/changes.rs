@@ -3,6 +3,7 @@
 use super::hosts::both;
 use super::lan::{Lan, ONE, TWO, text, until};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// What the first host's daemon tells its administrator, beside the clock that nothing keeps right here.
 fn notices(lan: &Lan) -> Vec<String> {
@@ -79,6 +80,44 @@ fn an_older_or_foreign_group_file_does_not_count() {
     );
     lan.publish();
     until("the newest file", || notices(&lan).len() == 1);
+    lan.up(TWO, &config, &[]);
+}
+
+/// A peer's group is taken out of the configuration, and comes back with an older file.
+#[test]
+fn a_group_without_peers_is_remembered() {
+    let Some(mut lan) = Lan::new() else { return };
+    let other = lan.path("other");
+    let other = other.to_str().unwrap();
+    let key = lan.path("machine.key");
+    lan.clew(&["group", "create", other, "--name", "other"]);
+    lan.clew(&["enrol", other, "machine", "-o", key.to_str().unwrap()]);
+    let take = |name: &str| {
+        fs::copy(lan.path("other/public/group.clew"), lan.path(name)).unwrap();
+        fs::set_permissions(lan.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+    };
+    take("older.clew");
+    lan.clew(&["revoke", other, "machine"]);
+    take("newer.clew");
+    let config = lan.configure(TWO, "inbound = \"enforce\"", false);
+    let alone = fs::read_to_string(&config).unwrap();
+    let with = |file: &str| {
+        let peer = format!("[[peer]]\nprefixes = [\"10.99.0.0/24\"]\ngroup = \"{file}\"\n");
+        fs::write(&config, format!("{alone}{peer}")).unwrap();
+    };
+    with("newer.clew");
+    lan.up(TWO, &config, &[]);
+    lan.down(TWO);
+    fs::write(&config, &alone).unwrap();
+    lan.up(TWO, &config, &[]);
+    lan.down(TWO);
+    with("older.clew");
+    let up = lan.in_host(TWO, &["up", config.to_str().unwrap()]);
+    let said = text(&up.stderr);
+    assert_eq!(up.status.code(), Some(2), "{said}");
+    let older = "older.clew: this file is older than one read before";
+    assert!(said.contains(older), "{said}");
+    with("newer.clew");
     lan.up(TWO, &config, &[]);
 }
 

@@ -25,10 +25,11 @@ fn a_lost_interface_is_named_and_made_again() {
     let interface = lan.status(ONE)["interface"].as_str().unwrap().to_owned();
     let listener = listener(&lan, ONE);
     lan.ip(ONE, &format!("link del dev {interface}"));
-    until("the news", || lan.log(ONE).contains("starts again"));
+    until("the news", || lan.log(ONE).contains("it is made again"));
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
     assert!(lan.pings(TWO, &Lan::v6(ONE)), "all routes are back");
     let log = lan.log(ONE);
+    assert_eq!(log.matches("it is made again").count(), 1, "said once");
     assert!(log.matches("starts again").count() <= 2, "{log}");
     assert!(log.contains(&format!("interface {interface}")), "{log}");
     drop(heard(listener));
@@ -88,37 +89,41 @@ fn a_full_log_stops_nobody() {
     );
 }
 
-/// The folder of daemons has no room for the steps' undo, from the first or from a later one on.
+/// The folder of daemons has no room for folders, locks and the set-up's description, which take a place
+/// each, or for the steps' undo, from the first or from a later one on.
 #[test]
 fn a_full_disk_is_named_and_what_was_done_is_undone() {
     let Some(lan) = Lan::new() else { return };
     let before = lan.state(ONE);
     let config = lan.configure(ONE, ENFORCE, true);
-    let mut failed = 0;
-    for pages in 1..20 {
+    let places = (1..=6).map(|places| format!("nr_inodes={places}"));
+    let sizes = (1..20).map(|pages| format!("size={}k", 4 * pages));
+    let (mut failed, mut is_up) = (0, false);
+    for limit in places.chain(sizes) {
         let script = format!(
-            "mkdir -p /run/clew && mount -t tmpfs -o size={}k none /run/clew && \"$0\" \"$@\"; \
-             status=$?; test \"$(ls -A /run/clew)\" && echo left: $(ls -A /run/clew) >&2; exit $status",
-            4 * pages
+            "mkdir -p /run/clew && mount -t tmpfs -o {limit} none /run/clew && \"$0\" \"$@\"; \
+             status=$?; test \"$(ls -A /run/clew)\" && echo left: $(ls -A /run/clew) >&2; exit $status"
         );
         let mut command = lan.within(ONE, "unshare");
         let command = command.args(["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_clew")]);
         let command = command.args(["up", "--confirm", "1s"]).arg(&config);
         let output = command.output().unwrap();
         let said = text(&output.stderr);
-        assert_eq!(lan.state(ONE), before, "{pages}: {said}");
-        assert!(!said.contains("left: "), "{pages}: {said}");
+        assert_eq!(lan.state(ONE), before, "{limit}: {said}");
+        assert!(!said.contains("left: "), "{limit}: {said}");
         if output.status.code() == Some(1) {
             // It was up, and nobody confirmed.
+            is_up = true;
             break;
         }
-        assert_eq!(output.status.code(), Some(2), "{pages}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{limit}: {said}");
         // Each of the two processes names what it could not write.
         let complaints = said.matches("no space left").count();
-        assert!((1..=2).contains(&complaints), "{pages}: {said}");
+        assert!((1..=2).contains(&complaints), "{limit}: {said}");
+        assert!(said.contains("/run/clew/"), "{limit}: {said}");
         failed += 1;
     }
-    assert!(failed > 0);
+    assert!(failed > 6 && is_up, "{failed}");
 }
 
 /// The data plane of the far host is killed in the middle of a transfer. Nothing unsigned passes until

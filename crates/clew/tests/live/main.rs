@@ -17,7 +17,6 @@ mod force;
 mod forger;
 mod hosts;
 mod lan;
-mod losses;
 mod others;
 mod recoveries;
 mod replace;

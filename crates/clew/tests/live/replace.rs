@@ -2,9 +2,11 @@
 
 use super::hosts::{both, ready, tcp};
 use super::lan::{Lan, ONE, OTHER, TWO, text, until};
+use super::traffic::{CARRIER, udp_socket, v4};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::process::{Child, Stdio};
 
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
@@ -100,6 +102,55 @@ fn a_hand_over_loses_nothing_and_what_was_accepted_stays_refused() {
     again(&mut copy);
     until("the copy", || verdicts(&lan, "stale") > stale);
     end(copy);
+}
+
+/// What the kernel lost before a data plane began is not that data plane's: sockets and interface outlive it.
+#[test]
+fn a_data_plane_counts_from_its_own_beginning() {
+    const DATAGRAMS: usize = 60_000;
+    const PACKETS: usize = 7_000;
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    let lost = |lan: &Lan| {
+        let status = lan.status(TWO);
+        let count = |pointer| status.pointer(pointer).and_then(serde_json::Value::as_u64);
+        [
+            "/inbound/dropped/socket-full",
+            "/outbound/dropped/interface-full",
+        ]
+        .map(|pointer| count(pointer).unwrap_or(0))
+    };
+    let overflow = |lan: &Lan| {
+        let plane = Pid::from_raw(lan.processes(TWO)[1]);
+        kill(plane, Signal::SIGSTOP).unwrap();
+        let outside = udp_socket(lan, OTHER, v4(OTHER, 0).into());
+        let inside = udp_socket(lan, TWO, v4(TWO, 0).into());
+        // The answer may be that there is no room.
+        for _ in 0..DATAGRAMS {
+            let _ = outside.send_to(&[7; 200], SocketAddr::from(v4(TWO, CARRIER)));
+        }
+        for _ in 0..PACKETS {
+            let _ = inside.send_to(&[7; 200], SocketAddr::from(v4(ONE, 7_004)));
+        }
+        kill(plane, Signal::SIGCONT).unwrap();
+        until("the losses", || lost(lan).iter().all(|count| *count > 0));
+    };
+    overflow(&lan);
+    replace(&lan, TWO);
+    assert_eq!(lost(&lan), [0, 0], "it counts anew");
+    overflow(&lan);
+    kill(Pid::from_raw(lan.processes(TWO)[1]), Signal::SIGKILL).unwrap();
+    until("another process", || {
+        lan.in_host(TWO, &["status", &lan.name(TWO)])
+            .status
+            .success()
+    });
+    assert_eq!(
+        lost(&lan),
+        [0, 0],
+        "nor are they those of one that was killed"
+    );
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
 }
 
 /// TCP goes on at once, and the transfer is whole.
