@@ -3,7 +3,7 @@
 use crate::config::{Config, Signing};
 use crate::pool::Marks;
 use crate::receiver::InboundOptions;
-use crate::sender::{OutboundOptions, Unsigned};
+use crate::sender::OutboundOptions;
 use clew_packet::Windows;
 
 /// Between which marks the pool is filled.
@@ -18,8 +18,6 @@ pub(super) fn marks(signing: &Signing) -> Marks {
 pub(super) fn outbound_options(signing: &Signing) -> OutboundOptions {
     OutboundOptions {
         cover: signing.sender_cover(),
-        // What the TUN brought cannot leave beside it: the routes would bring it back.
-        unsigned: Unsigned::Require,
         when_empty: signing.when_empty,
         ..OutboundOptions::default()
     }

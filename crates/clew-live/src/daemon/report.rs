@@ -109,7 +109,6 @@ impl<K: KeySource> Shared<K> {
         let OutboundMetrics {
             unsent,
             // Nothing passes unsigned here.
-            unsigned: _,
             packets,
             bytes,
             signatures,

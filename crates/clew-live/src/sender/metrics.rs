@@ -23,8 +23,6 @@ clew_wire::reasons! {
 pub struct OutboundMetrics {
     /// Packets that did not leave, by their reason.
     pub unsent: Counters,
-    /// Packets that passed unsigned.
-    pub unsigned: u64,
     /// Packets that left signed.
     pub packets: u64,
     /// Their bytes, before they were signed.

@@ -12,14 +12,14 @@ mod flows;
 mod load;
 mod metrics;
 mod options;
-mod seal;
+mod sign;
 
 pub use bursts::{BURST_BYTES_MAX, BURST_SEGMENTS_MAX};
 pub use cookies::{COOKIE_ANSWER_MAX, COOKIE_USE, COOKIES_MAX, ECHOES_MAX};
 pub use flows::{FLOWS_MAX, PACKET_OVERHEAD};
 pub use load::{BLOCK_WAIT_MAX, FLOW_WAIT_MAX, SignatureCost};
 pub use metrics::{Counters, OutboundMetrics, Unsent};
-pub use options::{Cover, OutboundOptions, Path, Unsigned, WindowSize, live_policy, trailer_max};
+pub use options::{Cover, OutboundOptions, Path, WindowSize, live_policy, trailer_max};
 
 use crate::buffers::Buffers;
 use crate::identity::{EpochKey, Identity, Unready};
@@ -38,9 +38,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most packets that wait to be passed unsigned.
-pub const UNSIGNED_MAX: usize = 1_024;
-
 /// Most signatures of one flush whose precursors are computed at once: packets that come meanwhile are
 /// read before the next ones.
 pub const ONLINE_MAX: u64 = 8;
@@ -57,7 +54,6 @@ pub struct Outbound {
     cost: SignatureCost,
     load: Load,
     buffers: Buffers,
-    unsigned: Vec<Clear>,
     metrics: OutboundMetrics,
 }
 
@@ -80,7 +76,6 @@ impl Outbound {
             cost: SignatureCost::default(),
             load: Load::default(),
             buffers: Buffers::default(),
-            unsigned: Vec::new(),
             metrics: OutboundMetrics::default(),
         }
     }
@@ -153,7 +148,7 @@ impl Outbound {
             }
         };
         let Some(mss) = self.mss(packet.peer) else {
-            return self.refuse(packet, Unsent::NoPath);
+            return Err(self.refuse(packet.bytes, Unsent::NoPath));
         };
         let mss = mss::of_version(mss, &packet.bytes);
         if mss::clamp(&mut packet.bytes, mss) {
@@ -161,10 +156,10 @@ impl Outbound {
         }
         let frame = Frame::whole(LinkType::RAW, &packet.bytes);
         let Ok(flow) = flow(&frame) else {
-            return self.pass_or_refuse(packet, Unsent::NotSignable);
+            return Err(self.refuse(packet.bytes, Unsent::NotSignable));
         };
         if self.flows.bytes() + packet.bytes.len() + PACKET_OVERHEAD > self.options.queue_bytes {
-            return self.refuse(packet, Unsent::QueueFull);
+            return Err(self.refuse(packet.bytes, Unsent::QueueFull));
         }
         let id = FlowId {
             peer: packet.peer,
@@ -205,18 +200,12 @@ impl Outbound {
                 continue;
             }
             match self.ready(now.wall) {
-                Ok(key) => self.seal(&key, id, packets, now, (precursors, rng), out),
-                Err(_) => self.pass_or_refuse_all(id.peer, packets, Unsent::NoKey),
+                Ok(key) => self.sign_flow(&key, id, packets, now, (precursors, rng), out),
+                Err(_) => self.refuse_all(packets, Unsent::NoKey),
             }
         }
         let packets_due = self.flows.next_due();
         [packets_due, fragments_due].into_iter().flatten().min()
-    }
-
-    /// Moves the packets that pass as they are to `out`: there are some only with
-    /// [`Unsigned::Prefer`].
-    pub fn take_unsigned(&mut self, out: &mut Vec<Clear>) {
-        out.append(&mut self.unsigned);
     }
 
     /// Takes a buffer back that is no longer needed: of a burst, or of a packet.
@@ -278,35 +267,21 @@ impl Outbound {
         let is_late = |packet: &Queued| now - packet.at > self.options.queue_time;
         let late = packets.iter().take_while(|packet| is_late(packet)).count();
         for packet in packets.drain(..late) {
-            self.metrics.unsent.count(Unsent::TooLate);
-            self.buffers.recycle_packet(packet.bytes);
+            self.refuse(packet.bytes, Unsent::TooLate);
         }
         packets
     }
 
-    fn pass_or_refuse_all(&mut self, peer: PeerIndex, packets: Vec<Queued>, reason: Unsent) {
-        for Queued { bytes, .. } in packets {
-            // Counted either way.
-            let _ = self.pass_or_refuse(Clear { peer, bytes }, reason);
+    fn refuse_all(&mut self, packets: Vec<Queued>, reason: Unsent) {
+        for packet in packets {
+            self.refuse(packet.bytes, reason);
         }
     }
 
-    /// Passes a packet that is not signed, if the policy says so and there is room.
-    fn pass_or_refuse(&mut self, packet: Clear, reason: Unsent) -> Result<(), Unsent> {
-        if self.options.unsigned == Unsigned::Require {
-            return self.refuse(packet, reason);
-        }
-        if self.unsigned.len() >= UNSIGNED_MAX {
-            return self.refuse(packet, Unsent::QueueFull);
-        }
-        self.metrics.unsigned += 1;
-        self.unsigned.push(packet);
-        Ok(())
-    }
-
-    fn refuse(&mut self, packet: Clear, reason: Unsent) -> Result<(), Unsent> {
+    /// Counts a packet that is not signed, and returns why.
+    fn refuse(&mut self, bytes: Vec<u8>, reason: Unsent) -> Unsent {
         self.metrics.unsent.count(reason);
-        self.buffers.recycle_packet(packet.bytes);
-        Err(reason)
+        self.buffers.recycle_packet(bytes);
+        reason
     }
 }

@@ -28,22 +28,11 @@ pub enum WindowSize {
     Adaptive(u16),
 }
 
-/// What becomes of packets that are not signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unsigned {
-    /// They are dropped.
-    Require,
-    /// They pass as they are, outside of the carrier.
-    Prefer,
-}
-
 /// How packets are signed and queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboundOptions {
     /// What one signature covers.
     pub cover: Cover,
-    /// What becomes of packets that are not signed.
-    pub unsigned: Unsigned,
     /// What happens if no precursor is ready.
     pub when_empty: EmptyPool,
     /// Packets of fewer bytes are small.
@@ -67,7 +56,6 @@ impl Default for OutboundOptions {
     fn default() -> Self {
         Self {
             cover: Cover::Tree(64),
-            unsigned: Unsigned::Require,
             when_empty: EmptyPool::SignOnline,
             small_bytes: 256,
             small_wait: Duration::from_millis(1),

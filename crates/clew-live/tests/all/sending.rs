@@ -12,8 +12,8 @@ use clew_live::identity::Unready;
 use clew_live::packet::{Burst, Clear, CookieMessage, Outer, PeerIndex};
 use clew_live::receiver::{Inbound, InboundOptions};
 use clew_live::sender::{
-    BURST_BYTES_MAX, Cover, FLOWS_MAX, Outbound, OutboundOptions, Path, Unsent, Unsigned,
-    WindowSize, live_policy,
+    BURST_BYTES_MAX, Cover, FLOWS_MAX, Outbound, OutboundOptions, Path, Unsent, WindowSize,
+    live_policy,
 };
 use clew_packet::{Carrier, OuterAddresses, SignedPacket, Timestamp, datagram};
 use clew_packet::{Mode, Policy, Reason};
@@ -210,7 +210,7 @@ fn congestion_marks_travel() {
 }
 
 #[test]
-fn without_a_key_nothing_leaves_unless_the_policy_says_so() {
+fn without_a_key_nothing_leaves() {
     let mut sender = Outbound::new(None, OutboundOptions::default());
     sender.set_path(PEER, path());
     assert_eq!(sender.state(Timestamp(START)), Err(Unready::NoKey));
@@ -228,18 +228,6 @@ fn without_a_key_nothing_leaves_unless_the_policy_says_so() {
     let unsent = &sender.metrics().unsent;
     let reasons = [Unsent::NoKey, Unsent::NoPath, Unsent::NotSignable];
     assert_eq!(reasons.map(|reason| unsent.of(reason)), [1, 1, 1]);
-    sender.set_options(OutboundOptions {
-        unsigned: Unsigned::Prefer,
-        ..OutboundOptions::default()
-    });
-    push(&mut sender, S, udp(1, 1, 300)).unwrap();
-    assert_eq!(flush(&mut sender, S), (vec![], None));
-    let mut unsigned = Vec::new();
-    sender.take_unsigned(&mut unsigned);
-    assert_eq!(
-        unsigned.iter().map(|c| c.bytes.clone()).collect::<Vec<_>>(),
-        [udp(1, 1, 300)]
-    );
 }
 
 #[test]

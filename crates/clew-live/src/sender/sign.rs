@@ -6,7 +6,7 @@ use super::options::{Cover, Path, WindowSize};
 use super::{Outbound, Unsent};
 use crate::config::EmptyPool;
 use crate::identity::EpochKey;
-use crate::packet::{Burst, Clear, Moment};
+use crate::packet::{Burst, Moment};
 use crate::pool::PrecursorSource;
 use clew_group::Precursor;
 use clew_packet::{
@@ -21,7 +21,7 @@ type Fate = Result<(), Unsent>;
 
 impl Outbound {
     /// Signs packets of a flow and appends their datagrams.
-    pub(super) fn seal<P: PrecursorSource, R: CryptoRng>(
+    pub(super) fn sign_flow<P: PrecursorSource, R: CryptoRng>(
         &mut self,
         key: &EpochKey,
         id: FlowId,
@@ -31,12 +31,12 @@ impl Outbound {
         out: &mut Vec<Burst>,
     ) {
         let Some(path) = self.peers.get(&id.peer).map(|peer| peer.path) else {
-            return self.pass_or_refuse_all(id.peer, packets, Unsent::NoPath);
+            return self.refuse_all(packets, Unsent::NoPath);
         };
         let carrier = carrier(key.sender(), &path, &id, &packets);
         let sender = key.sender().with_carrier(carrier);
         let (packets, refused) = admissible(&sender, self.options.cover, packets);
-        self.pass_or_refuse_each(id, refused);
+        self.refuse_each(refused);
         if packets.is_empty() {
             return;
         }
@@ -52,11 +52,11 @@ impl Outbound {
                 self.sign_each(key, &sender, id, now, frames, (precursors, rng))
             }
         };
-        self.leave(id, packets.into_iter().zip(fates), datagrams, (now, out));
+        self.pack(id, packets.into_iter().zip(fates), datagrams, (now, out));
     }
 
     /// Packs what was signed; the rest has its reason.
-    fn leave(
+    fn pack(
         &mut self,
         id: FlowId,
         packets: impl Iterator<Item = (Queued, Fate)>,
@@ -65,7 +65,7 @@ impl Outbound {
     ) {
         let Some(peer) = self.peers.get_mut(&id.peer) else {
             let refused = packets.map(|(packet, _)| (packet, Unsent::NoPath));
-            return self.pass_or_refuse_each(id, refused.collect());
+            return self.refuse_each(refused.collect());
         };
         let mut packer = Packer {
             peer: id.peer,
@@ -88,14 +88,12 @@ impl Outbound {
             packer.buffers.recycle(datagram);
         }
         packer.finish();
-        self.pass_or_refuse_each(id, refused);
+        self.refuse_each(refused);
     }
 
-    fn pass_or_refuse_each(&mut self, id: FlowId, packets: Vec<(Queued, Unsent)>) {
-        for (Queued { bytes, .. }, reason) in packets {
-            let peer = id.peer;
-            // Counted either way.
-            let _ = self.pass_or_refuse(Clear { peer, bytes }, reason);
+    fn refuse_each(&mut self, packets: Vec<(Queued, Unsent)>) {
+        for (packet, reason) in packets {
+            self.refuse(packet.bytes, reason);
         }
     }
 
