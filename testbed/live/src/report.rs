@@ -1,6 +1,7 @@
 //! Samples of all rounds, as a table of the record that is printed.
 
 use crate::bed::BUFFERS;
+use clew_record::pages::FAILED;
 use clew_record::table::{BLANK, Table, fixed};
 use clew_record::{Build, Record, Run};
 use std::fs;
@@ -12,9 +13,6 @@ const BUILD: Build = Build {
     profile: env!("BENCH_PROFILE"),
     commit: env!("BENCH_COMMIT"),
 };
-
-/// Notes of a record about what failed begin so.
-const FAILED: &str = "FAILED: ";
 
 /// Whether all cases of a record were measured.
 pub fn is_whole(record: &Record) -> bool {

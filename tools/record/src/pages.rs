@@ -30,6 +30,9 @@ const PAGES: [&str; 7] = [
     "tools/ct/README.md",
 ];
 
+/// Notes about cases without figures begin so: a page shows them below the line about the run.
+pub const FAILED: &str = "FAILED: ";
+
 const END: &str = "<!-- end -->";
 
 /// Writes the tables of all pages, or only compares them with the records.
@@ -166,7 +169,9 @@ impl<'a> Wanted<'a> {
 
     fn make(&self, record: &Record) -> Result<String, String> {
         let Some(name) = self.table else {
-            return Ok(about(&record.run));
+            let failed = record.notes.iter().filter(|note| note.starts_with(FAILED));
+            let failed: String = failed.map(|note| format!("{note}\n")).collect();
+            return Ok(about(&record.run) + &failed);
         };
         let own = record.tables.iter().find(|table| table.name == name);
         let rows = (name == ROWS).then(|| record.table_of_rows());
@@ -294,6 +299,24 @@ mod tests {
         let page = PAGE.replace(" | columns", " | if recorded | columns");
         assert!(filled(&page, record).is_ok_and(|new| new.contains("|   7 |")));
         assert!(filled(&page.replace("a/t", "a/u"), record).is_err());
+    }
+
+    #[test]
+    fn a_page_names_the_cases_that_failed() {
+        let page = format!("<!-- run: a -->\n{END}\n");
+        let with = |note: &str| {
+            let note = note.to_owned();
+            let record = |run: &str| {
+                let found = record(run)?;
+                Ok(found.map(|found| Record {
+                    notes: vec![note.clone()],
+                    ..found
+                }))
+            };
+            filled(&page, record).unwrap()
+        };
+        assert!(with("FAILED: x: why").contains("\nFAILED: x: why\n"));
+        assert!(!with("something else").contains("something else"));
     }
 
     #[test]
