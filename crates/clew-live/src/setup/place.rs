@@ -4,7 +4,9 @@ mod locks;
 
 pub use locks::Lock;
 
-use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
+use super::{Action, Force, Kept, Plan, SetupError, Step, kept, privileges, programs};
+use crate::files;
+use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{Gid, Uid, chown};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +24,9 @@ const LOCK: &str = "lock";
 
 /// How long a data plane may take to end when its supervisor was killed.
 const LEAVING: Duration = Duration::from_secs(3);
+
+/// Longest file that is read, in bytes: many times what the most peers and prefixes need.
+const FILE_MAX: u64 = 64 << 20;
 
 /// The folder of what daemons remember when they are down.
 const STATE: &str = "/var/lib/clew-live";
@@ -219,7 +224,7 @@ impl Place {
 
     /// Returns what is not in force, as who supervises said last.
     pub fn trouble(&self) -> Option<String> {
-        fs::read_to_string(self.trouble_file()).ok()
+        files::read(&self.trouble_file(), FILE_MAX).ok()
     }
 
     /// Says what is not in force.
@@ -325,19 +330,6 @@ impl Place {
         Ok(())
     }
 
-    /// Does steps again, whose undo is on the disk.
-    ///
-    /// # Errors
-    /// A step fails.
-    pub fn carry_out_again<'a>(
-        &self,
-        steps: impl IntoIterator<Item = &'a Step>,
-    ) -> Result<(), SetupError> {
-        steps
-            .into_iter()
-            .try_for_each(|step| programs::act(&step.action))
-    }
-
     /// Undoes all steps, the last one first. Those that fail stay on the list, and those that this version
     /// cannot read.
     ///
@@ -345,15 +337,20 @@ impl Place {
     /// The first that failed.
     pub fn undo(&self) -> Result<(), SetupError> {
         let path = self.undo_file();
-        let text = match fs::read_to_string(&path) {
+        let text = match files::read(&path, FILE_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return self.remove(),
             Err(error) => return self.failed(&path, Err(error)),
         };
+        let _turn = self.turn();
+        let others = self.written_by_others();
+        let is_needed = |path: &Path| others.iter().any(|(other, _)| other == path);
         let mut left = Vec::new();
         let mut failure = None;
         for (number, line) in whole_lines(&text).rev() {
             let done = match serde_json::from_str(line) {
+                // The last daemon that needs the setting puts it back.
+                Ok(Action::Write { path, .. }) if is_needed(&path) => Ok(()),
                 Ok(action) => programs::undo(&action),
                 Err(_) => Err(SetupError::Journal {
                     path: path.clone(),
@@ -384,13 +381,48 @@ impl Place {
 
     /// Returns what a plan does, for people.
     pub fn describe(plan: &Plan) -> Vec<String> {
-        plan.steps().map(|step| step.action.to_string()).collect()
+        plan.steps()
+            .flat_map(|step| step.action.commands())
+            .collect()
+    }
+
+    /// Returns settings of the kernel that other daemons of this network namespace put back when they go
+    /// down, with what they write then.
+    pub(super) fn written_by_others(&self) -> Vec<(PathBuf, String)> {
+        let Some(folder) = self.folder.parent() else {
+            return Vec::new();
+        };
+        let namespace = |place: &Self| place.kept().and_then(|kept| kept.namespace);
+        let own = kept::namespace();
+        let places = Self::names_in(folder).into_iter();
+        let others = places.filter(|name| *name != self.name);
+        let others = others.map(|name| Self::within(folder, &name));
+        let others = others.filter(|place| namespace(place) == own);
+        others.flat_map(|place| place.writes()).collect()
+    }
+
+    /// What the undo of this place writes.
+    fn writes(&self) -> Vec<(PathBuf, String)> {
+        let text = files::read(&self.undo_file(), FILE_MAX).unwrap_or_default();
+        let actions = whole_lines(&text).filter_map(|(_, line)| serde_json::from_str(line).ok());
+        let written = actions.filter_map(|action| match action {
+            Action::Write { path, text } => Some((path, text)),
+            Action::Run { .. } | Action::Queue { .. } => None,
+        });
+        written.collect()
+    }
+
+    /// Waits until no other process undoes: of two that undo at once each would leave shared settings to the
+    /// other one. `None` if the system has no such locks.
+    fn turn(&self) -> Option<Flock<File>> {
+        let folder = File::open(self.folder.parent()?).ok()?;
+        Flock::lock(folder, FlockArg::LockExclusive).ok()
     }
 }
 
 /// What a file says, if it is there and can be read.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    serde_json::from_str(&files::read(path, FILE_MAX).ok()?).ok()
 }
 
 fn write_line(file: &mut File, action: &Action) -> io::Result<()> {
