@@ -218,7 +218,7 @@ impl Place {
 
     fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), SetupError> {
         let text = serde_json::to_string(value).map_err(io::Error::from);
-        let written = text.and_then(|text| fs::write(path, text));
+        let written = text.and_then(|text| files::replace(path, text.as_bytes()));
         self.failed(path, written)
     }
 
