@@ -2,11 +2,12 @@
 //! not.
 
 use super::hosts::both;
-use super::lan::{Lan, ONE, TWO, until};
+use super::lan::{Lan, NOBODY, ONE, TWO, until};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use std::fs;
+use std::os::unix::fs::chown;
 use std::path::Path;
 use std::time::Duration;
 
@@ -114,7 +115,10 @@ fn a_pipe_in_the_place_of_a_file_is_said_at_once() {
     let config = lan.configure(ONE, "", true);
     let state = Path::new("/var/lib/clew-live").join(lan.name(ONE));
     fs::create_dir_all(&state).unwrap();
-    let pipe = |name: &str| mkfifo(&state.join(name), Mode::S_IRWXU).unwrap();
+    let pipe = |name: &str| {
+        mkfifo(&state.join(name), Mode::S_IRWXU).unwrap();
+        chown(state.join(name), Some(NOBODY.0), Some(NOBODY.1)).unwrap();
+    };
     pipe("groups");
     let daemon = lan.start(ONE, &config, &[]);
     assert_eq!(lan.ended(daemon), Some(2), "{}", lan.log(ONE));
