@@ -15,6 +15,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 mod ecn;
+pub mod files;
 pub mod histogram;
 pub mod identity;
 pub mod ip_fragments;

@@ -213,11 +213,11 @@ fn send_burst<K: KeySource>(
         Some(Refusal::Full) => DroppedOut::SendBusy,
         Some(Refusal::TooLong) => DroppedOut::TooLong,
         Some(Refusal::NoAddress) => DroppedOut::NoAddress,
-        Some(Refusal::Source) => {
+        // An address that the host has no more is "no route" to some kernels. The routes say the next one.
+        Some(Refusal::Source | Refusal::Other(_)) => {
             lock(&shared.peers).peers.forget_local(burst.peer);
             DroppedOut::SendFailed
         }
-        Some(Refusal::Other(_)) => DroppedOut::SendFailed,
     };
     shared.drop_leaving(reason, count(burst));
     reason == DroppedOut::TooLong

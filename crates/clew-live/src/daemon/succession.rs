@@ -6,14 +6,14 @@
 
 use super::shared::{Shared, lock};
 use crate::config::SetupKeys;
+use crate::files;
 use crate::packet::PeerIndex;
 use crate::setup::EXCHANGE;
 use clew_packet::KeySource;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs;
+use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Longest file: a full memory with room to spare.
@@ -56,24 +56,14 @@ impl<K: KeySource> Shared<K> {
         let mut bytes = serde_json::to_vec(&head)?;
         bytes.push(b'\n');
         bytes.extend(lock(&self.inbound).replay_memory());
-        let new = path.with_extension("new");
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
         // Half a file would be worse than none.
-        let written = options.open(&new).and_then(|mut file| {
-            file.write_all(&bytes)?;
-            fs::rename(&new, path)
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+        files::replace(path, &bytes)
     }
 
     /// Takes over what the data plane before left.
     pub fn take_over(&self, path: &Path) -> io::Result<Found> {
         let mut bytes = Vec::new();
-        match File::open(path) {
+        match files::open(path) {
             Ok(file) => file.take(STATE_MAX).read_to_end(&mut bytes)?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
             Err(other) => return Err(other),

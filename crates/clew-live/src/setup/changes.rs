@@ -1,4 +1,4 @@
-//! Hears when somebody changes links, rules, routes or the filter.
+//! Hears when somebody changes links, addresses, settings, rules, routes or the filter.
 
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -7,8 +7,9 @@ use nix::sys::socket::{
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Groups of rtnetlink, as bits: links, routes and rules of both families.
-const ROUTING: u32 = 1 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 18;
+/// Groups of rtnetlink, as bits: links; addresses, routes and rules of both families; settings of IPv4, as the
+/// reverse path filter.
+const ROUTING: u32 = 1 | 1 << 4 | 1 << 8 | 1 << 6 | 1 << 10 | 1 << 7 | 1 << 18 | 1 << 23;
 
 /// The group of nfnetlink for nftables, as a bit.
 const FILTER: u32 = 1 << 6;

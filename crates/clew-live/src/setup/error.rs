@@ -6,6 +6,17 @@ use ipnet::IpNet;
 use std::io;
 use std::path::PathBuf;
 
+/// Most bytes of a program's complaint that are repeated.
+const SAID_MAX: usize = 300;
+
+/// Complaints of a program, in one line.
+pub(super) fn in_short(said: &[String]) -> String {
+    let mut said = said.join("; ");
+    let end = (0..=SAID_MAX.min(said.len())).rfind(|at| said.is_char_boundary(*at));
+    said.truncate(end.unwrap_or(0));
+    said
+}
+
 /// Why a host cannot be set up, or a set-up not undone.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -13,12 +24,12 @@ pub enum SetupError {
     #[error("{0}: no such program in /usr/sbin, /usr/bin, /sbin or /bin")]
     NoProgram(&'static str),
     /// A program failed.
-    #[error("{what}: {said}")]
+    #[error("{what}: {}", in_short(said))]
     Failed {
         /// The command.
         what: String,
-        /// What it wrote to standard error, in one line.
-        said: String,
+        /// What it wrote to standard error: in one line, or for a list of commands each complaint once.
+        said: Vec<String>,
     },
     /// The system refused a file.
     #[error("{}: {}", path.display(), plain(error))]

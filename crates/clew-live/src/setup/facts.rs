@@ -1,11 +1,13 @@
 //! What a plan has to know of the host, and what has to be so.
 
-use super::{Programs, QueueRule, SetupError, programs, ruleset};
-use crate::config::{CarrierMode, Config};
+use super::error::in_short;
+use super::{Place, Programs, QueueRule, SetupError, programs, ruleset};
+use crate::config::{CarrierMode, Config, Peer};
 use crate::netfilter::try_queue_rule;
 use ipnet::IpNet;
 use nix::unistd::User;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -77,17 +79,23 @@ impl Facts {
         tun.map_err(SetupError::NoTun)?;
         nothing_in_the_way(config, &programs)?;
         let queue = queue_rule(config, &programs)?;
-        for endpoint in config.peers.iter().filter_map(|peer| peer.endpoint) {
-            let found = route_to(&programs, endpoint.ip());
-            found.ok_or(SetupError::NoRoute(endpoint))?;
+        let endpoints = || config.peers.iter().filter_map(|peer| peer.endpoint);
+        let wanted = endpoints().map(|endpoint| endpoint.ip());
+        let found = routes_to(&programs, wanted, None)?;
+        for endpoint in endpoints() {
+            let to = found.get(&endpoint.ip());
+            to.ok_or(SetupError::NoRoute(endpoint))?;
         }
-        let mut routes = Vec::new();
-        for peer in &config.peers {
-            let of_prefix = |prefix| route(&programs, prefix, peer.endpoint);
-            routes.extend(peer.prefixes.iter().map(of_prefix));
-        }
+        let routes = routes(config, &programs, None)?;
+        let mut strict = strict(&routes);
+        // What another daemon made loose is to stay so until both are down.
+        let others = Place::of(&config.name).written_by_others();
+        strict.extend(files(&routes).filter_map(|file| {
+            let was = others.iter().find(|(path, _)| *path == file)?;
+            Some(was.clone())
+        }));
         Ok(Self {
-            strict: strict(routes.iter().flatten()),
+            strict,
             programs,
             user,
             queue,
@@ -164,48 +172,91 @@ fn filter_works(config: &Config, programs: &Programs, queue: QueueRule) -> Resul
     let nft = programs.nft.as_ref().ok_or_else(missing)?;
     let arguments = ["-c", "-f", "-"].map(str::to_owned);
     match programs::feed(nft, &arguments, &ruleset::ruleset(config, queue)) {
-        Err(SetupError::Failed { said, .. }) => Err(SetupError::NoFilter(said)),
+        Err(SetupError::Failed { said, .. }) => Err(SetupError::NoFilter(in_short(&said))),
         other => other.map(drop),
     }
 }
 
-/// One line of `ip -j route get`.
+/// One answer of `ip -json route get`.
 #[derive(Deserialize)]
 struct Line {
+    dst: IpAddr,
     dev: String,
     prefsrc: Option<IpAddr>,
 }
 
-fn route_to(programs: &Programs, address: IpAddr) -> Option<Route> {
-    let text = programs::ask(&programs.ip, &["-j", "route", "get", &address.to_string()]);
-    let lines: Vec<Line> = serde_json::from_str(&text.ok()?).ok()?;
-    let line = lines.into_iter().next()?;
-    Some(Route {
-        source: line.prefsrc,
-        device: line.dev,
-    })
+/// How addresses are reached, by packets with that mark.
+fn routes_to(
+    programs: &Programs,
+    addresses: impl Iterator<Item = IpAddr>,
+    mark: Option<u32>,
+) -> Result<BTreeMap<IpAddr, Route>, SetupError> {
+    let mark = mark.map_or(String::new(), |mark| format!(" mark {mark}"));
+    let mut commands: Vec<String> = addresses
+        .map(|address| format!("route get {address}{mark}"))
+        .collect();
+    commands.sort_unstable();
+    commands.dedup();
+    if commands.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let answers = programs::ask_all(&programs.ip, &commands)?;
+    let lines = answers.lines().filter_map(|answer| {
+        let lines: Vec<Line> = serde_json::from_str(answer).ok()?;
+        lines.into_iter().next()
+    });
+    let route = |line: Line| {
+        let (source, device) = (line.prefsrc, line.dev);
+        (line.dst, Route { source, device })
+    };
+    Ok(lines.map(route).collect())
 }
 
-/// How a prefix is reached: by its end point if that lies in it, or else by its first address.
-fn route(programs: &Programs, prefix: &IpNet, endpoint: Option<SocketAddr>) -> Option<Route> {
+/// How each prefix is reached, by packets with that mark: by its end point if that lies in it, or else by its
+/// first address.
+pub(super) fn routes(
+    config: &Config,
+    programs: &Programs,
+    mark: Option<u32>,
+) -> Result<Vec<Option<Route>>, SetupError> {
+    let of_peer = |peer: &Peer| -> Vec<Vec<IpAddr>> {
+        let endpoint = peer.endpoint;
+        let all = peer.prefixes.iter().map(|prefix| ends(prefix, endpoint));
+        all.collect()
+    };
+    let ends: Vec<Vec<IpAddr>> = config.peers.iter().flat_map(of_peer).collect();
+    let found = routes_to(programs, ends.iter().flatten().copied(), mark)?;
+    let first = |ends: &Vec<IpAddr>| ends.iter().find_map(|end| found.get(end)).cloned();
+    Ok(ends.iter().map(first).collect())
+}
+
+/// The addresses that tell how a prefix is reached, the best first.
+fn ends(prefix: &IpNet, endpoint: Option<SocketAddr>) -> Vec<IpAddr> {
     let endpoint = endpoint.map(|endpoint| endpoint.ip());
     let within = endpoint.filter(|ip| prefix.contains(ip));
     let first = prefix.hosts().next().filter(|_| prefix.prefix_len() > 0);
     let of_family = endpoint.filter(|ip| ip.is_ipv4() == prefix.addr().is_ipv4());
-    let mut candidates = [within, first, of_family].into_iter().flatten();
-    candidates.find_map(|ip| route_to(programs, ip))
+    [within, first, of_family].into_iter().flatten().collect()
 }
 
-/// Reverse path filters of these interfaces that would refuse packets beside the TUN.
-fn strict<'a>(routes: impl Iterator<Item = &'a Route>) -> Vec<(PathBuf, String)> {
-    let file = |device: &str| PathBuf::from(format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"));
-    let value = |path: &PathBuf| fs::read_to_string(path).map(|text| text.trim().to_owned());
-    let of_all = value(&file("all")).unwrap_or_default();
+/// The files of the reverse path filters that see packets beside the TUN.
+fn files(routes: &[Option<Route>]) -> impl Iterator<Item = PathBuf> {
+    let routes = routes.iter().flatten();
     let mut devices: Vec<&str> = routes.map(|route| route.device.as_str()).collect();
     devices.sort_unstable();
     devices.dedup();
-    let each = devices.into_iter().filter_map(|device| {
-        let path = file(device);
+    devices.into_iter().map(file)
+}
+
+fn file(device: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/sys/net/ipv4/conf/{device}/rp_filter"))
+}
+
+/// Reverse path filters that would refuse packets beside the TUN, with what they hold.
+pub(super) fn strict(routes: &[Option<Route>]) -> Vec<(PathBuf, String)> {
+    let value = |path: &PathBuf| fs::read_to_string(path).map(|text| text.trim().to_owned());
+    let of_all = value(&file("all")).unwrap_or_default();
+    let each = files(routes).filter_map(|path| {
         let own = value(&path).ok()?;
         // The larger of both counts: 1 is strict, 2 loose.
         (own.as_str().max(&of_all) == "1").then_some((path, own))

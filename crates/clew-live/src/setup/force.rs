@@ -1,9 +1,14 @@
 //! Whether a set-up is still in force: others flush rule sets, rules and routes, and take links down.
 
-use super::{Action, Plan, Programs, SetupError, programs, ruleset};
+mod follow;
+
+use super::{Action, Facts, Plan, Programs, SetupError, programs, ruleset};
 use crate::config::Config;
+use follow::Source;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Words in a line of `ip route` that say what the link does now.
 const PASSING: [&str; 3] = [" linkdown", " dead", " offload"];
@@ -13,8 +18,19 @@ const PASSING: [&str; 3] = [" linkdown", " dead", " offload"];
 pub struct Force {
     filter: Option<Filter>,
     routing: Vec<Routing>,
-    /// Settings of the link, rules and routes, in their order.
+    /// The interface and its settings.
+    #[serde(default)]
+    interface: Vec<Action>,
+    #[serde(default)]
+    routes: Vec<Action>,
+    /// Rules. Earlier programs have the settings of the interface and the routes here, too.
     steps: Vec<Action>,
+    /// Settings of the kernel, and what they are to say.
+    #[serde(default)]
+    settings: Vec<(PathBuf, String)>,
+    /// Where packets to each prefix come from, in their order.
+    #[serde(default)]
+    sources: Vec<Source>,
 }
 
 /// The table of nftables.
@@ -42,14 +58,15 @@ impl Force {
     ///
     /// # Errors
     /// `ip` or `nft` fails.
-    pub fn read(config: &Config, plan: &Plan, with: &Programs) -> Result<Self, SetupError> {
-        let of_filter = |action: &Action| match action {
+    pub fn read(config: &Config, facts: &Facts, plan: &Plan) -> Result<Self, SetupError> {
+        let with = &facts.programs;
+        let of_filter = |action: &&Action| match action {
             Action::Run { program, .. } => Some(program) == with.nft.as_ref(),
             Action::Queue { .. } => true,
             Action::Write { .. } => false,
         };
-        let actions = || plan.steps().map(|step| &step.action);
-        let filter: Vec<Action> = actions().filter(|a| of_filter(a)).cloned().collect();
+        let capture = || plan.capture.iter().map(|step| &step.action);
+        let filter: Vec<Action> = capture().filter(of_filter).cloned().collect();
         let table = ruleset::table(config);
         let filter = match filter.is_empty() {
             true => None,
@@ -59,25 +76,44 @@ impl Force {
                 steps: filter,
             }),
         };
-        let is_again = |action: &&Action| match action {
-            Action::Run {
-                program, arguments, ..
-            } => *program == with.ip && arguments.first().is_none_or(|word| word != "tuntap"),
-            Action::Queue { .. } | Action::Write { .. } => false,
+        let by_ip = |object: &'static str| {
+            let begins = move |action: &&Action| {
+                matches!(action, Action::Run { program, input, .. }
+                    if *program == with.ip && input.starts_with(object))
+            };
+            capture().filter(begins).cloned().collect()
         };
-        let mut routing = lists(config.table);
-        for list in &mut routing {
+        let settings = capture().filter_map(|action| match action {
+            Action::Write { path, text } => Some((path.clone(), text.clone())),
+            Action::Run { .. } | Action::Queue { .. } => None,
+        });
+        let mut force = Self {
+            filter,
+            routing: lists(config.table),
+            interface: plan
+                .prepare
+                .iter()
+                .map(|step| step.action.clone())
+                .collect(),
+            routes: by_ip("route"),
+            steps: by_ip("rule"),
+            settings: settings.collect(),
+            sources: facts.routes.iter().map(Source::of).collect(),
+        };
+        force.see(with, |_| true)?;
+        Ok(force)
+    }
+
+    /// Takes what lists look like now for what they have to look like.
+    fn see(&mut self, with: &Programs, which: fn(&Routing) -> bool) -> Result<(), SetupError> {
+        for list in self.routing.iter_mut().filter(|list| which(list)) {
             list.lines = match list.ask(with) {
                 // A family without peers has no table.
                 Err(error) if programs::is_gone(&error) => Vec::new(),
                 asked => asked?,
             };
         }
-        Ok(Self {
-            filter,
-            routing,
-            steps: actions().filter(is_again).cloned().collect(),
-        })
+        Ok(())
     }
 
     /// Says what is not there any more, or not as it was. What cannot be read is not known to be gone.
@@ -85,7 +121,22 @@ impl Force {
         let filter = self.filter.iter().filter(|filter| filter.is_gone(with));
         let filter = filter.map(|filter| format!("nftables' table inet {}", filter.table));
         let lists = self.routing.iter().filter(|list| list.is_gone(with));
-        filter.chain(lists.map(|list| list.what.clone())).collect()
+        let lists = lists.map(|list| list.what.clone());
+        let settings = self.changed_settings();
+        let settings = settings.map(|(path, _)| path.display().to_string());
+        filter
+            .chain(lists)
+            .chain(settings)
+            .chain(self.lost())
+            .collect()
+    }
+
+    /// Settings that say something else. Those of an interface that is gone are gone with it.
+    fn changed_settings(&self) -> impl Iterator<Item = &(PathBuf, String)> {
+        let is_other = |(path, text): &&(PathBuf, String)| {
+            fs::read_to_string(path).is_ok_and(|found| found.trim() != text)
+        };
+        self.settings.iter().filter(is_other)
     }
 
     /// Makes what is gone again. The filter changes in one step, so nothing passes meanwhile.
@@ -99,12 +150,33 @@ impl Force {
             failed = steps.try_for_each(|step| programs::act(&filter.again(step)));
         }
         if self.routing.iter().any(|list| list.is_gone(with)) {
-            for step in &self.steps {
-                failed = failed.and(there(programs::act(step)));
+            let link = self
+                .interface
+                .iter()
+                .filter(|action| !makes_interface(action));
+            for step in link.chain(&self.routes).chain(&self.steps) {
+                failed = failed.and(programs::act_again(step));
             }
+        }
+        for (path, text) in self.changed_settings() {
+            let (path, text) = (path.clone(), text.clone());
+            failed = failed.and(programs::act(&Action::Write { path, text }));
         }
         failed
     }
+
+    /// Makes the interface again, and the routes through it, which went with it.
+    ///
+    /// # Errors
+    /// A step fails.
+    pub fn make_interface(&self) -> Result<(), SetupError> {
+        let mut steps = self.interface.iter().chain(&self.routes);
+        steps.try_for_each(programs::act_again)
+    }
+}
+
+fn makes_interface(action: &Action) -> bool {
+    matches!(action, Action::Run { arguments, .. } if arguments.first().is_some_and(|word| word == "tuntap"))
 }
 
 impl Filter {
@@ -127,12 +199,16 @@ impl Filter {
 }
 
 impl Routing {
+    fn is_of_routes(&self) -> bool {
+        self.preferences.is_empty()
+    }
+
     fn ask(&self, with: &Programs) -> Result<Vec<String>, SetupError> {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let text = programs::ask(&with.ip, &arguments)?;
         let is_own = |line: &&str| {
             let preference = line.split(':').next().and_then(|word| word.parse().ok());
-            self.preferences.is_empty() || preference.is_some_and(|p| self.preferences.contains(&p))
+            self.is_of_routes() || preference.is_some_and(|p| self.preferences.contains(&p))
         };
         let lasting = |line: &str| {
             let line = PASSING
@@ -146,7 +222,10 @@ impl Routing {
     /// Lines that others added are theirs.
     fn is_gone(&self, with: &Programs) -> bool {
         match self.ask(with) {
-            Ok(now) => !self.lines.iter().all(|line| now.contains(line)),
+            Ok(now) => {
+                let now: BTreeSet<String> = now.into_iter().collect();
+                !self.lines.iter().all(|line| now.contains(line))
+            }
             Err(error) => programs::is_gone(&error) && !self.lines.is_empty(),
         }
     }
@@ -197,12 +276,4 @@ fn shape(with: &Programs, table: &str) -> Result<String, SetupError> {
         is_dynamic &= line != "\t}";
     }
     Ok(kept)
-}
-
-/// A step whose result was there already is done.
-fn there(done: Result<(), SetupError>) -> Result<(), SetupError> {
-    match done {
-        Err(SetupError::Failed { said, .. }) if said.contains("File exists") => Ok(()),
-        done => done,
-    }
 }

@@ -32,13 +32,12 @@ pub struct Kept {
 impl Kept {
     /// Returns what is kept of a configuration.
     pub fn of(config: &Config) -> Self {
-        let namespace = fs::metadata("/proc/self/ns/net").ok();
         Self {
             version: EXCHANGE,
             fails_closed: config.fails_closed(),
             table: ruleset::table(config),
             setup: SetupKeys::of(config),
-            namespace: namespace.map(|namespace| namespace.ino()),
+            namespace: namespace(),
         }
     }
 
@@ -78,6 +77,12 @@ impl Kept {
         };
         self.setup.prefixes().into_iter().find_map(overlaps)
     }
+}
+
+/// The network namespace of this process, by its inode.
+pub(super) fn namespace() -> Option<u64> {
+    let namespace = fs::metadata("/proc/self/ns/net").ok()?;
+    Some(namespace.ino())
 }
 
 /// Refuses prefixes that another daemon has: of two routes the kernel would take one.

@@ -83,18 +83,23 @@ impl Plan {
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.prepare.iter().chain(&self.capture)
     }
+}
 
-    /// Returns the steps that go when somebody removes the interface: itself, and routes through it.
-    pub fn of_interface(&self) -> Vec<Step> {
-        let is_through = |step: &&Step| match &step.action {
-            Action::Run { arguments, .. } => {
-                let has = |word: &str| arguments.iter().any(|argument| argument == word);
-                has("route") && has("dev")
+impl Action {
+    /// Returns what is done, for people. A list of commands is said one by one.
+    pub fn commands(&self) -> Vec<String> {
+        match self {
+            Self::Run {
+                program,
+                arguments,
+                input,
+            } if programs::is_batch(arguments) => {
+                let family: Vec<String> = arguments.iter().take(1).cloned().collect();
+                let ip = programs::invocation(program, &family);
+                input.lines().map(|line| format!("{ip} {line}")).collect()
             }
-            Action::Queue { .. } | Action::Write { .. } => false,
-        };
-        let routes = self.capture.iter().filter(is_through);
-        self.prepare.iter().chain(routes).cloned().collect()
+            _ => vec![self.to_string()],
+        }
     }
 }
 
@@ -106,8 +111,7 @@ impl fmt::Display for Action {
                 arguments,
                 input,
             } => {
-                let name = program.file_name().unwrap_or_default().to_string_lossy();
-                write!(f, "{name} {}", arguments.join(" "))?;
+                write!(f, "{}", programs::invocation(program, arguments))?;
                 for line in input.lines() {
                     write!(f, "\n    {line}")?;
                 }

@@ -1,10 +1,12 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
 mod locks;
+mod settings;
 
 pub use locks::Lock;
 
 use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
+use crate::files;
 use nix::unistd::{Gid, Uid, chown};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +24,9 @@ const LOCK: &str = "lock";
 
 /// How long a data plane may take to end when its supervisor was killed.
 const LEAVING: Duration = Duration::from_secs(3);
+
+/// Longest file that is read, in bytes: many times what the most peers and prefixes need.
+const FILE_MAX: u64 = 64 << 20;
 
 /// The folder of what daemons remember when they are down.
 const STATE: &str = "/var/lib/clew-live";
@@ -213,13 +218,13 @@ impl Place {
 
     fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), SetupError> {
         let text = serde_json::to_string(value).map_err(io::Error::from);
-        let written = text.and_then(|text| fs::write(path, text));
+        let written = text.and_then(|text| files::replace(path, text.as_bytes()));
         self.failed(path, written)
     }
 
     /// Returns what is not in force, as who supervises said last.
     pub fn trouble(&self) -> Option<String> {
-        fs::read_to_string(self.trouble_file()).ok()
+        files::read(&self.trouble_file(), FILE_MAX).ok()
     }
 
     /// Says what is not in force.
@@ -325,19 +330,6 @@ impl Place {
         Ok(())
     }
 
-    /// Does steps again, whose undo is on the disk.
-    ///
-    /// # Errors
-    /// A step fails.
-    pub fn carry_out_again<'a>(
-        &self,
-        steps: impl IntoIterator<Item = &'a Step>,
-    ) -> Result<(), SetupError> {
-        steps
-            .into_iter()
-            .try_for_each(|step| programs::act(&step.action))
-    }
-
     /// Undoes all steps, the last one first. Those that fail stay on the list, and those that this version
     /// cannot read.
     ///
@@ -345,15 +337,20 @@ impl Place {
     /// The first that failed.
     pub fn undo(&self) -> Result<(), SetupError> {
         let path = self.undo_file();
-        let text = match fs::read_to_string(&path) {
+        let text = match files::read(&path, FILE_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return self.remove(),
             Err(error) => return self.failed(&path, Err(error)),
         };
+        let _turn = self.turn();
+        let others = self.written_by_others();
+        let is_needed = |path: &Path| others.iter().any(|(other, _)| other == path);
         let mut left = Vec::new();
         let mut failure = None;
         for (number, line) in whole_lines(&text).rev() {
             let done = match serde_json::from_str(line) {
+                // The last daemon that needs the setting puts it back.
+                Ok(Action::Write { path, .. }) if is_needed(&path) => Ok(()),
                 Ok(action) => programs::undo(&action),
                 Err(_) => Err(SetupError::Journal {
                     path: path.clone(),
@@ -384,13 +381,15 @@ impl Place {
 
     /// Returns what a plan does, for people.
     pub fn describe(plan: &Plan) -> Vec<String> {
-        plan.steps().map(|step| step.action.to_string()).collect()
+        plan.steps()
+            .flat_map(|step| step.action.commands())
+            .collect()
     }
 }
 
 /// What a file says, if it is there and can be read.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    serde_json::from_str(&files::read(path, FILE_MAX).ok()?).ok()
 }
 
 fn write_line(file: &mut File, action: &Action) -> io::Result<()> {

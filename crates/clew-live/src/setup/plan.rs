@@ -1,11 +1,14 @@
 //! From a configuration and the facts of a host to the steps that set it up.
 
+use super::programs::batch;
 use super::{Action, Facts, Plan, QueueRule, Step, ruleset};
 use crate::config::{
     CarrierMode, Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol,
 };
 use ipnet::IpNet;
-use std::path::Path;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 
 /// Packets that wait in the TUN. The kernel's 500 overflow at each burst of a TCP connection.
 const QUEUE: &str = "4000";
@@ -23,6 +26,9 @@ const NEVER: [&str; 6] = [
 /// The ports of DHCP for IPv4, and for IPv6.
 const DHCP: [[u16; 2]; 2] = [[67, 68], [546, 547]];
 const NTP: u16 = 123;
+
+/// The flags of `ip` for both families.
+const FAMILIES: [&str; 2] = ["-4", "-6"];
 
 /// Makes the plan.
 pub fn plan(config: &Config, facts: &Facts) -> Plan {
@@ -45,14 +51,6 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn ip(&self, arguments: &str) -> Action {
         run(&self.facts.programs.ip, arguments, "")
-    }
-
-    /// A step of `ip`, whose undo is the same with another verb.
-    fn both_ways(&self, family: &str, object: &str, rest: &str) -> Step {
-        Step {
-            action: self.ip(&format!("{family} {object} add {rest}")),
-            undo: Some(self.ip(&format!("{family} {object} del {rest}"))),
-        }
     }
 
     fn interface(&self) -> Vec<Step> {
@@ -114,21 +112,28 @@ impl Maker<'_> {
     }
 
     fn routes(&self) -> Vec<Step> {
-        let (table, name) = (self.config.table, &self.config.interface);
+        let routes = self.facts.routes.iter();
+        let sources = routes.map(|route| route.as_ref().and_then(|route| route.source));
+        let sources: Vec<Option<IpAddr>> = sources.collect();
         let mut steps = Vec::new();
-        for never in NEVER.iter().filter_map(|net| net.parse::<IpNet>().ok()) {
-            if self.config.prefixes().any(|net| net.contains(&never)) {
-                let rest = format!("throw {never} table {table}");
-                steps.push(self.both_ways(family(&never), "route", &rest));
-            }
-        }
-        for (prefix, route) in self.config.prefixes().zip(&self.facts.routes) {
-            let source = route.as_ref().and_then(|route| route.source);
-            let source = source.map_or(String::new(), |source| format!(" src {source}"));
-            let rest = format!("{prefix} dev {name} table {table}{source}");
-            steps.push(self.both_ways(family(prefix), "route", &rest));
+        for (family, routes) in route_commands(self.config, &sources) {
+            let undo: Vec<&str> = routes.iter().map(|route| route.which.as_str()).collect();
+            let routes: Vec<String> = routes.iter().map(ToString::to_string).collect();
+            steps.extend(self.list(family, "route", &routes, &undo));
         }
         steps
+    }
+
+    /// A step of many commands of `ip`, whose undo is the same with another verb, the last one first.
+    fn list(&self, family: &str, object: &str, add: &[String], del: &[&str]) -> Option<Step> {
+        let ip = &self.facts.programs.ip;
+        let of = |verb: &str, rest: &str| format!("{object} {verb} {rest}");
+        let done: Vec<String> = add.iter().map(|rest| of("add", rest)).collect();
+        let undone: Vec<String> = del.iter().rev().map(|rest| of("del", rest)).collect();
+        (!done.is_empty()).then(|| Step {
+            action: batch(ip, family, false, &done),
+            undo: Some(batch(ip, family, true, &undone)),
+        })
     }
 
     /// Where unsigned packets of peers may arrive, the reverse path filter must not be strict: the
@@ -137,16 +142,7 @@ impl Maker<'_> {
         if self.config.inbound == InboundMode::Enforce {
             return Vec::new();
         }
-        let strict = self.facts.strict.iter();
-        let write = |path: &Path, text: &str| Action::Write {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
-        let step = |path: &Path, was: &str| Step {
-            action: write(path, "2"),
-            undo: Some(write(path, was)),
-        };
-        strict.map(|(path, was)| step(path, was)).collect()
+        loosen(&self.facts.strict)
     }
 
     /// Three rules: what goes around, what is captured, and where the former goes on.
@@ -156,40 +152,39 @@ impl Maker<'_> {
         let (name, port) = (&self.config.interface, self.config.port);
         let mut steps = Vec::new();
         for family in self.families() {
-            let mut rule = |rest: &str| steps.push(self.both_ways(family, "rule", rest));
-            rule(&format!("pref {on} iif {name} nop"));
+            let mut rules = vec![format!("pref {on} iif {name} nop")];
             let own = match self.config.carrier {
                 CarrierMode::Trailer => format!("fwmark {table}"),
                 CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
                     format!("iif lo ipproto udp sport {port}")
                 }
             };
-            rule(&format!("pref {around} {own} goto {on}"));
+            rules.push(format!("pref {around} {own} goto {on}"));
             if self.config.carrier != CarrierMode::Trailer {
                 // What routers say of datagrams is looked up by the socket's mark, without its port.
-                rule(&format!("pref {around} fwmark {table} goto {on}"));
+                rules.push(format!("pref {around} fwmark {table} goto {on}"));
             }
-            for selector in self.never(family) {
-                rule(&format!("pref {around} {selector} goto {on}"));
+            let never = self.never(family).into_iter();
+            rules.extend(never.map(|selector| format!("pref {around} {selector} goto {on}")));
+            if !self.config.relay && self.filter().is_none() {
+                // With the filter they are counted, too.
+                let own = self
+                    .config
+                    .prefixes()
+                    .filter(|net| self::family(net) == family);
+                rules
+                    .extend(own.map(|net| format!("pref {capture} iif {name} to {net} blackhole")));
             }
-        }
-        if !self.config.relay && self.filter().is_none() {
-            // With the filter they are counted, too.
-            for prefix in self.config.prefixes() {
-                let rest = format!("pref {capture} iif {name} to {prefix} blackhole");
-                steps.push(self.both_ways(family(prefix), "rule", &rest));
-            }
-        }
-        for family in self.families() {
-            let rest = format!("pref {capture} lookup {table}");
-            steps.push(self.both_ways(family, "rule", &rest));
+            rules.push(format!("pref {capture} lookup {table}"));
+            let which: Vec<&str> = rules.iter().map(String::as_str).collect();
+            steps.extend(self.list(family, "rule", &rules, &which));
         }
         steps
     }
 
     fn families(&self) -> impl Iterator<Item = &'static str> {
         let has = |wanted: &&str| self.config.prefixes().any(|net| family(net) == *wanted);
-        ["-4", "-6"].into_iter().filter(has)
+        FAMILIES.into_iter().filter(has)
     }
 
     /// Selectors of traffic that is never captured.
@@ -215,6 +210,61 @@ impl Maker<'_> {
         });
         all
     }
+}
+
+/// A route of the own table.
+pub(super) struct OwnRoute {
+    /// All that names it.
+    pub which: String,
+    source: Option<IpAddr>,
+}
+
+impl fmt::Display for OwnRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let which = &self.which;
+        match self.source {
+            Some(source) => write!(f, "{which} src {source}"),
+            None => f.write_str(which),
+        }
+    }
+}
+
+/// The routes of each family, where each prefix has a source.
+pub(super) fn route_commands(
+    config: &Config,
+    sources: &[Option<IpAddr>],
+) -> [(&'static str, Vec<OwnRoute>); 2] {
+    let (table, name) = (config.table, &config.interface);
+    FAMILIES.map(|wanted| {
+        let never = NEVER.iter().filter_map(|net| net.parse::<IpNet>().ok());
+        let never = never.filter(|never| config.prefixes().any(|net| net.contains(never)));
+        let throws = never
+            .filter(|net| family(net) == wanted)
+            .map(|never| OwnRoute {
+                which: format!("throw {never} table {table}"),
+                source: None,
+            });
+        let prefixes = config.prefixes().enumerate();
+        let own = prefixes.filter(|(_, net)| family(net) == wanted);
+        let own = own.map(|(at, net)| OwnRoute {
+            which: format!("{net} dev {name} table {table}"),
+            source: sources.get(at).copied().flatten(),
+        });
+        (wanted, throws.chain(own).collect())
+    })
+}
+
+/// Steps that make reverse path filters loose, and put back what they held.
+pub(super) fn loosen(strict: &[(PathBuf, String)]) -> Vec<Step> {
+    let write = |path: &Path, text: &str| Action::Write {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let step = |(path, was): &(PathBuf, String)| Step {
+        action: write(path, "2"),
+        undo: Some(write(path, was)),
+    };
+    strict.iter().map(step).collect()
 }
 
 fn run(program: &Path, arguments: &str, input: &str) -> Action {

@@ -1,13 +1,14 @@
 //! Giving up all privileges, and checking that none is left.
 
 use super::SetupError;
+use crate::files;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid, User, fchown, geteuid, setgroups, setresgid, setresuid};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Capability sets of a process that count. The bounding set is a limit, which only root can lower, and which
@@ -34,11 +35,8 @@ pub fn become_user(user: &User) -> Result<(), SetupError> {
 /// # Errors
 /// The system's, or it is not a file with one name.
 pub(super) fn give(path: &Path, user: Uid, group: Gid) -> io::Result<()> {
-    let mut options = File::options();
-    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
-    let file = options.read(true).custom_flags(flags).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.nlink() != 1 {
+    let file = files::open(path)?;
+    if file.metadata()?.nlink() != 1 {
         let text = "not a file with one name: remove it";
         return Err(io::Error::other(text));
     }

@@ -13,8 +13,11 @@ use std::process::{Command, Output, Stdio};
 /// Where programs are looked for, whatever PATH says.
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Most bytes of a program's complaint that are repeated.
-const SAID_MAX: usize = 300;
+/// The flag of `ip` for a list of commands on standard input.
+const BATCH: &str = "-batch";
+
+/// How `ip` says which command of a list failed, before its number.
+const WHICH: &str = "Command failed -:";
 
 /// Phrases by which `ip` and `nft` say that an object is gone already.
 const GONE: [&str; 5] = [
@@ -62,11 +65,17 @@ fn run(program: &Path, arguments: &[String], input: &str) -> std::io::Result<Out
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // A program that does not read it says why itself.
-        let _ = pipe.write_all(input.as_bytes());
-    }
-    child.wait_with_output()
+    let pipe = child.stdin.take();
+    std::thread::scope(|scope| {
+        // A program that answers line by line waits for its reader.
+        scope.spawn(|| {
+            if let Some(mut pipe) = pipe {
+                // A program that does not read it says why itself.
+                let _ = pipe.write_all(input.as_bytes());
+            }
+        });
+        child.wait_with_output()
+    })
 }
 
 /// Runs a program. Returns what it wrote to standard output.
@@ -88,16 +97,76 @@ pub(super) fn feed(
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
     let said = String::from_utf8_lossy(&output.stderr);
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let mut said = words.join(" ");
-    let end = (0..=SAID_MAX.min(said.len())).rfind(|at| said.is_char_boundary(*at));
-    said.truncate(end.unwrap_or(0));
-    Err(SetupError::Failed {
-        what: format!("{name} {}", arguments.join(" ")),
-        said,
+    let action = Action::Run {
+        program: program.to_owned(),
+        arguments: arguments.to_vec(),
+        input: input.to_owned(),
+    };
+    Err(match is_batch(arguments) {
+        true => failed_of(&action, &said),
+        false => SetupError::Failed {
+            what: invocation(program, arguments),
+            said: vec![said.split_whitespace().collect::<Vec<_>>().join(" ")],
+        },
     })
+}
+
+/// A program's name and its arguments.
+pub(super) fn invocation(program: &Path, arguments: &[String]) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    format!("{name} {}", arguments.join(" "))
+}
+
+/// The failure of a list of commands: the first that failed, and each complaint once.
+fn failed_of(action: &Action, said: &str) -> SetupError {
+    let mut complaints: Vec<String> = Vec::new();
+    let mut first = None;
+    for line in said.lines().map(str::trim) {
+        match line.strip_prefix(WHICH) {
+            Some(number) => first = first.or_else(|| number.parse::<usize>().ok()),
+            None if complaints.iter().all(|known| known != line) => complaints.push(line.into()),
+            None => {}
+        }
+    }
+    let commands = action.commands();
+    let at = first.unwrap_or(1).saturating_sub(1);
+    SetupError::Failed {
+        what: commands.into_iter().nth(at).unwrap_or_default(),
+        said: complaints,
+    }
+}
+
+/// Whether the arguments of `ip` say that it reads a list of commands.
+pub(super) fn is_batch(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument == BATCH)
+}
+
+/// `ip` with a list of commands of one family, which ends at the first failure unless all are tried.
+pub(super) fn batch(ip: &Path, family: &str, tries_all: bool, commands: &[String]) -> Action {
+    let arguments = match tries_all {
+        true => vec![family, "-force", BATCH, "-"],
+        false => vec![family, BATCH, "-"],
+    };
+    Action::Run {
+        program: ip.to_owned(),
+        arguments: arguments.into_iter().map(str::to_owned).collect(),
+        input: commands
+            .iter()
+            .map(|command| format!("{command}\n"))
+            .collect(),
+    }
+}
+
+/// Runs `ip` with a list of commands that ask something. Returns the answers to those that have one.
+pub(super) fn ask_all(ip: &Path, commands: &[String]) -> Result<String, SetupError> {
+    let arguments = ["-json", "-force", BATCH, "-"].map(str::to_owned);
+    let output = run(ip, &arguments, &(commands.join("\n") + "\n"));
+    let output = output.map_err(|error| SetupError::Io {
+        path: ip.to_owned(),
+        error,
+    })?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Reads the counters of a table of nftables. Those are `None` that are not there, and all if the caller
@@ -147,9 +216,25 @@ pub(super) fn act(action: &Action) -> Result<(), SetupError> {
     }
 }
 
-/// Whether a program failed because an object is gone.
+/// Whether a program failed because an object is gone; of a list of commands each that failed.
 pub(super) fn is_gone(error: &SetupError) -> bool {
-    matches!(error, SetupError::Failed { said, .. } if GONE.iter().any(|gone| said.contains(gone)))
+    let is_one = |said: &String| GONE.iter().any(|gone| said.contains(gone));
+    matches!(error, SetupError::Failed { said, .. } if said.iter().all(is_one))
+}
+
+/// Does an action again. What is there already is done.
+pub(super) fn act_again(action: &Action) -> Result<(), SetupError> {
+    let mut action = action.clone();
+    if let Action::Run { arguments, .. } = &mut action
+        && is_batch(arguments)
+    {
+        arguments.insert(1, "-force".to_owned());
+    }
+    let is_there = |said: &String| said.contains("File exists");
+    match act(&action) {
+        Err(SetupError::Failed { said, .. }) if said.iter().all(is_there) => Ok(()),
+        done => done,
+    }
 }
 
 /// Undoes a step that may not have been done.
@@ -198,6 +283,19 @@ mod tests {
             "echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2",
         ))
         .unwrap_err();
+        let batch = |complaints: &str| {
+            let script = format!("printf '{complaints}' >&2; exit 1");
+            Action::Run {
+                program: "/bin/sh".into(),
+                arguments: vec!["-c".into(), script, BATCH.into()],
+                input: "route del a\nroute del b\n".into(),
+            }
+        };
+        let gone = "RTNETLINK answers: No such process\\nCommand failed -:1\\n";
+        undo(&batch(gone)).unwrap();
+        let other = "RTNETLINK answers: Operation not permitted\\nCommand failed -:2\\n";
+        let refused = undo(&batch(&format!("{gone}{other}"))).unwrap_err();
+        assert!(refused.to_string().ends_with("not permitted"), "{refused}");
         let path = PathBuf::from("/proc/sys/net/ipv4/conf/no-such-device/rp_filter");
         undo(&Action::Write {
             path,

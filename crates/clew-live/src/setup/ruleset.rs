@@ -107,7 +107,7 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
     let own_in = match config.carrier {
         CarrierMode::UdpTunnel | CarrierMode::UdpTransport => format!(
             "  udp dport {port} accept
-  icmp type {{ destination-unreachable, time-exceeded }} @th,136,8 17 @th,224,16 {port} accept
+  icmp type {{ destination-unreachable, time-exceeded }} {PLAIN} @th,136,8 17 @th,224,16 {port} accept
   icmpv6 type {{ destination-unreachable, packet-too-big, time-exceeded }} \
 @th,112,8 17 @th,384,16 {port} accept
 "
@@ -237,9 +237,16 @@ fn asked(config: &Config) -> String {
     set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr")
 }
 
+/// The first bytes of a quoted IPv4 header without options. Behind options all that rules read of the quoted
+/// packet's ports is elsewhere, while the kernel finds the ports.
+const PLAIN: &str = "@th,64,8 0x45";
+
 /// The chain for unsigned "too big" about packets to peers, and the rules that lead there. Such packets
 /// leave in the carrier, so that no router sees them: an answer about one is forged, and would make the
 /// kernel cut packets of applications. With trailers they leave as themselves.
+///
+/// An answer in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
+/// fragment has its type in any case (the kernel refuses others), and without that one nothing is put together.
 fn errors(config: &Config) -> [String; 2] {
     if config.carrier == CarrierMode::Trailer || config.inbound != InboundMode::Enforce {
         return Default::default();
@@ -247,7 +254,10 @@ fn errors(config: &Config) -> [String; 2] {
     let own = format!("@th,136,8 17 @th,224,16 {}", config.port);
     let own6 = format!("@th,112,8 17 @th,384,16 {}", config.port);
     let mut chain = format!(
-        " chain check_errors {{\n  meta l4proto icmp {own} accept\n  meta l4proto ipv6-icmp {own6} accept\n"
+        " chain check_errors {{
+  meta l4proto icmp {PLAIN} {own} accept
+  meta l4proto ipv6-icmp {own6} accept
+"
     );
     for rule in config.exclude.iter().flat_map(quoted) {
         chain.push_str(&format!("  {rule} accept\n"));
@@ -256,15 +266,27 @@ fn errors(config: &Config) -> [String; 2] {
     let kinds = [
         (
             true,
-            "icmp type destination-unreachable icmp code frag-needed @th,192,32",
+            "icmp type destination-unreachable icmp code frag-needed",
+            "ip frag-off & 0x2000 != 0",
+            "@th,192,32",
         ),
-        (false, "icmpv6 type packet-too-big @th,256,128"),
+        (
+            false,
+            "icmpv6 type packet-too-big",
+            "frag more-fragments 1",
+            "@th,256,128",
+        ),
     ];
-    let about = kinds.map(|(is_v4, what)| {
+    let about = kinds.map(|(is_v4, what, in_fragments, to)| {
         let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
         match ranges.is_empty() {
             true => String::new(),
-            false => format!("  {what} {{ {} }} goto check_errors\n", ranges.join(", ")),
+            false => format!(
+                "  {what} {in_fragments} counter name {COUNTER_IN} drop
+  {what} {to} {{ {} }} goto check_errors
+",
+                ranges.join(", ")
+            ),
         }
     });
     [chain, about.concat()]
@@ -284,8 +306,13 @@ fn quoted(rule: &Exclude) -> Vec<String> {
             None => String::new(),
         };
         let number = |number: u8| format!("meta l4proto {icmp}{from} @th,{protocol},8 {number}");
+        let plain = if is_v4 {
+            format!(" {PLAIN}")
+        } else {
+            String::new()
+        };
         let either = |what: String, port: u16| {
-            [ports, ports + 16].map(|at| format!("{what} @th,{at},16 {port}"))
+            [ports, ports + 16].map(|at| format!("{what}{plain} @th,{at},16 {port}"))
         };
         match rule.protocol {
             Protocol::Any => all.push(format!("meta l4proto {icmp}{from}")),

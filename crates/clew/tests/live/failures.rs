@@ -2,9 +2,13 @@
 //! not.
 
 use super::hosts::both;
-use super::lan::{Lan, ONE, TWO, until};
+use super::lan::{Lan, NOBODY, ONE, TWO, until};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
 use std::time::Duration;
 
 fn kill_hard(process: i32) {
@@ -101,4 +105,33 @@ fn what_nobody_confirms_is_undone() {
     assert_eq!(lan.ended(daemon), Some(0));
     let late = lan.in_host(ONE, &["confirm", &lan.name(ONE)]);
     assert_eq!(late.status.code(), Some(1));
+}
+
+/// The data plane's user put something that never ends into the place of what it remembers.
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_said_at_once() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "", true);
+    let state = Path::new("/var/lib/clew-live").join(lan.name(ONE));
+    fs::create_dir_all(&state).unwrap();
+    let pipe = |name: &str| {
+        mkfifo(&state.join(name), Mode::S_IRWXU).unwrap();
+        chown(state.join(name), Some(NOBODY.0), Some(NOBODY.1)).unwrap();
+    };
+    pipe("groups");
+    let daemon = lan.start(ONE, &config, &[]);
+    assert_eq!(lan.ended(daemon), Some(2), "{}", lan.log(ONE));
+    assert!(
+        lan.log(ONE).contains("/groups: not a regular file"),
+        "{}",
+        lan.log(ONE)
+    );
+    assert_eq!(lan.state(ONE), before);
+    fs::remove_file(state.join("groups")).unwrap();
+    // What is only written takes the place of anything.
+    pipe("groups.new");
+    lan.up(ONE, &config, &[]);
+    until("the file", || state.join("groups").is_file());
+    lan.down(ONE);
 }

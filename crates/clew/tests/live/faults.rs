@@ -40,8 +40,9 @@ fn a_lost_interface_is_named_and_made_again() {
 #[test]
 fn a_cut_link_and_another_address_are_waited_for() {
     let Some(mut lan) = Lan::new() else { return };
-    // The inner address stays when the outer one changes.
+    // The inner addresses stay when the outer one changes. Those of IPv6 go with their link.
     lan.ip(ONE, &format!("addr add {}/32 dev lo", Lan::v4(ONE)));
+    lan.ip(ONE, &format!("addr add {}/128 dev lo", Lan::v6(ONE)));
     both(&mut lan, ENFORCE);
     let processes = lan.processes(ONE);
     lan.ip(ONE, "link set wire down");

@@ -68,57 +68,73 @@ fn routes_and_rules_come_back() {
     assert_eq!(lan.state(ONE), before);
 }
 
-/// "Too big" about a packet of the first host, from an address that nobody has asked.
-fn too_big(lan: &Lan, quoted: &str) {
-    let program = format!(
-        "import socket, struct\n\
-         v4 = lambda a: socket.inet_pton(socket.AF_INET, a)\n\
-         v6 = lambda a: socket.inet_pton(socket.AF_INET6, a)\n\
-         def csum(b):\n  s = sum(struct.unpack('!%dH' % (len(b) // 2), b))\n  s = (s >> 16) + (s & 65535)\n  \
-         return ~(s + (s >> 16)) & 65535\n\
-         def old(protocol, data):\n  \
-         b = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 1400, 7, 0x4000, 60, protocol, 0, v4('{0}'), v4('{1}'))\n  \
-         b = b[:10] + struct.pack('!H', csum(b)) + b[12:] + data\n  \
-         m = struct.pack('!BBHHH', 3, 4, 0, 0, 600) + b\n  m = m[:2] + struct.pack('!H', csum(m)) + m[4:]\n  \
-         socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).sendto(m, ('{0}', 0))\n\
-         def new(protocol, data):\n  \
-         b = struct.pack('!IHBB16s16s', 6 << 28, 1400, protocol, 60, v6('{2}'), v6('{3}')) + data\n  \
-         m = struct.pack('!BBHI', 2, 0, 0, 1280) + b\n  \
-         socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58).sendto(m, ('{2}', 0))\n\
-         udp = struct.pack('!HHHH', 4909, 4909, 1380, 0)\n\
-         echo = struct.pack('!BBHHH', 8, 0, 0, 1, 1)\necho6 = struct.pack('!BBHHH', 128, 0, 0, 1, 1)\n{quoted}",
-        Lan::v4(ONE),
-        Lan::v4(TWO),
-        Lan::v6(ONE),
-        Lan::v6(TWO),
-    );
-    let done = lan.python(OTHER, &program).wait_with_output().unwrap();
-    assert!(done.status.success(), "{}", text(&done.stderr));
+/// A supervisor that was started again did not make the interface, and makes it again all the same.
+#[test]
+fn a_supervisor_that_was_started_again_makes_the_interface_again() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    both(&mut lan, ENFORCE);
+    let [supervisor, plane] = lan.processes(ONE);
+    kill(Pid::from_raw(supervisor), Signal::SIGKILL).unwrap();
+    until("the end of the data plane", || {
+        !fs::exists(format!("/proc/{plane}")).unwrap()
+    });
+    let config = lan.path(&format!("{}.toml", lan.name(ONE)));
+    lan.up(ONE, &config, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    let interface = lan.status(ONE)["interface"].as_str().unwrap().to_owned();
+    lan.ip(ONE, &format!("link del dev {interface}"));
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    assert!(lan.pings(TWO, &Lan::v6(ONE)), "all routes are back");
+    lan.down(ONE);
+    assert_eq!(lan.state(ONE), before);
 }
 
+/// Two daemons on one interface, whose reverse path filter was strict.
 #[test]
-fn blind_answers_about_sizes_reach_no_application() {
+fn settings_that_two_daemons_need_stay_until_both_are_down() {
     let Some(mut lan) = Lan::new() else { return };
-    both(&mut lan, ENFORCE);
-    let before = lan.status(ONE)["filtered"]["unsigned_in"].as_u64();
-    too_big(&lan, "old(1, echo)\nnew(58, echo6)");
-    until("both are counted", || {
-        lan.status(ONE)["filtered"]["unsigned_in"].as_u64() >= before.map(|count| count + 2)
-    });
-    too_big(&lan, "old(17, udp)\nnew(17, udp)");
-    let routes = |mark: &str| {
-        let v4 = lan.ip(ONE, &format!("-4 route get {}{mark}", Lan::v4(TWO)));
-        v4 + &lan.ip(ONE, &format!("-6 route get {}{mark}", Lan::v6(TWO)))
+    let file = "/proc/sys/net/ipv4/conf/wire/rp_filter";
+    let set = |lan: &Lan, value: u8| {
+        let script = format!("echo {value} > {file}");
+        let done = lan.within(ONE, "sh").args(["-c", &script]).status();
+        assert!(done.unwrap().success());
     };
-    // The carrier hears them, in both families: they arrived.
-    until("the path of the carrier", || {
-        let routes = routes(" mark 4909");
-        routes.contains("mtu 600") && routes.contains("mtu 1280")
-    });
-    let captured = routes("");
-    assert!(!captured.contains("mtu"), "{captured}");
-    super::hosts::udp(&lan, &Lan::v4(TWO), "[900, 1350]");
-    super::hosts::udp(&lan, &Lan::v6(TWO), "[900, 1350]");
+    let value = |lan: &Lan| text(&lan.within(ONE, "cat").arg(file).output().unwrap().stdout);
+    set(&lan, 1);
+    let before = lan.state(ONE);
+    let first = lan.configure(ONE, "", true);
+    let other = format!("{}-b", lan.name(ONE));
+    let second = lan.path(&format!("{other}.toml"));
+    let config = fs::read_to_string(&first).unwrap();
+    let config = config.replace(&format!("{}/32", Lan::v4(TWO)), "10.8.1.200/32");
+    let config = config.replace(&format!("{}/128", Lan::v6(TWO)), "fd08::200/128");
+    fs::write(
+        &second,
+        format!("port = 5909\ninterface = \"second\"\n{config}"),
+    )
+    .unwrap();
+    let up = |lan: &Lan| {
+        let output = lan.in_host(ONE, &["up", "--setup-only", second.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let down = |lan: &Lan| {
+        let output = lan.in_host(ONE, &["down", &other]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    lan.up(ONE, &first, &[]);
+    up(&lan);
+    lan.down(ONE);
+    assert_eq!(value(&lan), "2\n", "the second one needs it");
+    lan.up(ONE, &first, &[]);
+    down(&lan);
+    assert_eq!(value(&lan), "2\n", "the first one needs it");
+    set(&lan, 1);
+    until("the setting", || value(&lan) == "2\n");
+    until("the news", || lan.log(ONE).contains(file));
+    lan.down(ONE);
+    assert_eq!(value(&lan), "1\n");
+    assert_eq!(lan.state(ONE), before);
 }
 
 #[test]

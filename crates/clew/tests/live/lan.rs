@@ -283,6 +283,13 @@ impl Lan {
         daemon.wait().unwrap().code()
     }
 
+    /// Kills `clew up`, however far it is.
+    pub fn kill(&mut self, daemon: usize) {
+        let daemon = &mut self.daemons[daemon];
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+
     /// The process that supervises, and the one of the data plane.
     pub fn processes(&self, host: usize) -> [i32; 2] {
         let status = self.status(host);

@@ -4,6 +4,8 @@
 #[path = "../common/skipped.rs"]
 mod skipped;
 
+mod addresses;
+mod answers;
 mod attacks;
 mod changes;
 mod configuration;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::setup::{Programs, Route};
+use crate::setup::{Place, Programs, Route};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ fn facts(config: &Config) -> Facts {
 
 fn steps(config: &Config, facts: &Facts) -> Vec<String> {
     let plan = plan(config, facts);
-    plan.steps().map(|step| step.action.to_string()).collect()
+    Place::describe(&plan)
 }
 
 fn planned(keys: &str, peers: &str) -> Vec<String> {
@@ -92,37 +92,44 @@ fn each_step_but_settings_has_its_undo() {
     let config = config("inbound = \"enforce\"\noutbound = \"require\"", BOTH);
     let plan = plan(&config, &facts(&config));
     for step in plan.steps() {
-        let action = step.action.to_string();
-        let undo = step
-            .undo
-            .as_ref()
-            .map(Action::to_string)
-            .unwrap_or_default();
-        let expected = match action.split(' ').collect::<Vec<_>>().as_slice() {
-            ["ip", "tuntap", ..] => "ip link del dev clew-lan".to_owned(),
-            ["ip", "link", ..] => String::new(),
-            ["nft", ..] => "nft delete table inet clew_lan".to_owned(),
-            _ => action.replace(" add ", " del "),
+        let undone = step.undo.as_ref().map(Action::commands);
+        let mut undone = undone.unwrap_or_default();
+        // The last one goes first, so that nothing is captured any more.
+        undone.reverse();
+        let expected = |action: &String| match action.split(' ').collect::<Vec<_>>().as_slice() {
+            ["ip", "tuntap", ..] => Some("ip link del dev clew-lan".to_owned()),
+            ["ip", "link", ..] => None,
+            ["nft", ..] => Some("nft delete table inet clew_lan".to_owned()),
+            // The route may have another source by then.
+            _ => Some(
+                action
+                    .replace(" add ", " del ")
+                    .replace(" src 10.0.0.1", ""),
+            ),
         };
-        assert_eq!(undo, expected, "{action}");
+        let expected: Vec<String> = step.action.commands().iter().filter_map(expected).collect();
+        assert_eq!(undone, expected, "{}", step.action);
     }
 }
 
+/// However many prefixes there are, `ip` runs a few times.
 #[test]
-fn what_goes_with_the_interface_is_made_again() {
-    let config = config("inbound = \"enforce\"", HOST);
-    let steps = plan(&config, &facts(&config)).of_interface();
-    let steps: Vec<String> = steps.iter().map(|step| step.action.to_string()).collect();
-    let begins = [
-        "ip tuntap add",
-        "ip link set",
-        "ip link set",
-        "ip -4 route add",
-    ];
-    assert_eq!(steps.len(), begins.len(), "{steps:?}");
-    for (step, begin) in steps.iter().zip(begins) {
-        assert!(step.starts_with(begin), "{step}");
-    }
+fn many_prefixes_are_few_steps() {
+    let prefixes: Vec<String> = (0..2_000)
+        .map(|n| format!("\"10.{}.{}.0/24\"", n / 250, n % 250))
+        .collect();
+    let peer = format!(
+        "[[peer]]\nprefixes = [{}]\ngroup = \"g\"\n",
+        prefixes.join(", ")
+    );
+    let config = config("inbound = \"off\"", &peer);
+    let plan = plan(&config, &facts(&config));
+    assert_eq!(
+        plan.steps().count(),
+        3 + 3,
+        "interface, routes, a setting, rules"
+    );
+    assert!(Place::describe(&plan).len() > 4_000);
 }
 
 #[test]
@@ -225,11 +232,7 @@ fn trailers_are_queued_before_the_filter_and_leave_by_their_mark() {
     std::fs::write(&path, text).unwrap();
     let config = Config::read(&path).unwrap();
     let mut facts = facts(&config);
-    let said = |facts: &Facts| {
-        let steps = plan(&config, facts);
-        let each = steps.steps().map(|step| step.action.to_string());
-        each.collect::<Vec<_>>().join("\n")
-    };
+    let said = |facts: &Facts| steps(&config, facts).join("\n");
     let by_nft = said(&facts);
     facts.queue = QueueRule::Target;
     let by_target = said(&facts);

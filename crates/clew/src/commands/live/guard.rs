@@ -1,6 +1,8 @@
 //! Keeps a set-up in force while others change the host's rules, routes and filter.
 
 use super::supervise::Supervised;
+use crate::failure::Failure;
+use clew_live::config::Config;
 use clew_live::setup::{Changes, Force, Place, Programs};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -14,6 +16,7 @@ const LATE: Duration = Duration::from_secs(10);
 /// Looks whether the set-up is there, and makes again what is gone.
 pub(super) struct Guard<'a> {
     place: &'a Place,
+    config: &'a Config,
     /// `None` if an older program set up: nobody knows what it looked like.
     known: Option<(Force, Programs)>,
     /// `None` if the kernel does not tell.
@@ -33,6 +36,7 @@ impl<'a> Guard<'a> {
         }
         Self {
             place: up.place,
+            config: up.config,
             known: up.place.force().zip(Programs::find().ok()),
             changes: changes.ok(),
             last: now,
@@ -66,11 +70,12 @@ impl<'a> Guard<'a> {
     }
 
     fn see(&mut self) {
-        let Some((force, programs)) = &self.known else {
+        let Some((force, programs)) = &mut self.known else {
             return;
         };
+        let followed = follow(self.place, self.config, force, programs);
         let missing = force.missing(programs);
-        let mut trouble = None;
+        let mut trouble = followed.err().map(|failure| failure.message);
         if !missing.is_empty() {
             let what = missing.join(", ");
             let restored = force.restore(programs);
@@ -93,4 +98,23 @@ impl<'a> Guard<'a> {
         }
         self.said = trouble;
     }
+}
+
+/// Changes routes whose source the host has no more, or would not choose any more.
+fn follow(
+    place: &Place,
+    config: &Config,
+    force: &mut Force,
+    programs: &Programs,
+) -> Result<(), Failure> {
+    let (has_changed, steps) = force.follow(config, programs)?;
+    place.carry_out(&steps)?;
+    force.has_made(&steps);
+    if has_changed {
+        tracing::warn!("this host's addresses changed: packets to peers have new sources");
+    }
+    if has_changed || !steps.is_empty() {
+        place.keep_force(force)?;
+    }
+    Ok(())
 }

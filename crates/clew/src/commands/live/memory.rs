@@ -6,14 +6,17 @@ use crate::failure::Failure;
 use crate::newest::{Newest, NoSuccessor, follows};
 use clew_engine::Keyring;
 use clew_group::EpochId;
+use clew_live::files;
 use clew_packet::GroupTag;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{fs, io};
 
 /// Group, newest epoch, its id, time of the register: as the file keeps it.
 type Kept = ([u8; 8], u32, [u8; 32], u64);
+
+/// Longest file, in bytes: many times what all groups of the most peers need.
+const FILE_MAX: u64 = 1 << 20;
 
 /// What is known of group files.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ impl Memory {
     /// # Errors
     /// It cannot be read.
     pub fn read(file: PathBuf) -> Result<Self, Failure> {
-        let text = match fs::read_to_string(&file) {
+        let text = match files::read(&file, FILE_MAX) {
             // To another user than the daemon's and root it is as if there were none.
             Err(error)
                 if matches!(
@@ -153,13 +156,7 @@ impl Memory {
             (group.0, epoch, id.0, time)
         };
         let kept: Vec<Kept> = groups.iter().map(kept).collect();
-        let new = self.file.with_extension("new");
-        let written = fs::write(&new, serde_json::to_string(&kept)?);
-        let written = written.and_then(|()| fs::rename(&new, &self.file));
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+        files::replace(&self.file, serde_json::to_string(&kept)?.as_bytes())
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
+use clew_live::files;
 use clew_live::setup::Place;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -14,6 +15,9 @@ const WAIT: Duration = Duration::from_secs(60);
 
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Longest file that both exchange, in bytes: a path, or a sentence.
+const FILE_MAX: u64 = 1 << 16;
 
 /// Asks the process that supervises to start this program's data plane in place of its own.
 pub(super) fn ask(config: &Config, place: &Place) -> Result<Status, Failure> {
@@ -34,7 +38,7 @@ pub(super) fn ask(config: &Config, place: &Place) -> Result<Status, Failure> {
         .map_err(|error| Failure::new(format!("cannot signal process {supervisor}: {error}")))?;
     let until = Instant::now() + WAIT;
     loop {
-        match std::fs::read_to_string(&answer) {
+        match files::read(&answer, FILE_MAX) {
             Ok(text) if text.is_empty() => {
                 mention!("{name} runs {} from now on", program.display());
                 return Ok(Status::Yes);
@@ -52,7 +56,7 @@ pub(super) fn ask(config: &Config, place: &Place) -> Result<Status, Failure> {
 /// Takes the program that the supervisor is asked to start. `None` if nobody asked.
 pub(super) fn asked(place: &Place) -> Option<PathBuf> {
     let path = place.successor();
-    let program = std::fs::read_to_string(&path).ok()?;
+    let program = files::read(&path, FILE_MAX).ok()?;
     std::fs::remove_file(path).ok()?;
     Some(program.into())
 }

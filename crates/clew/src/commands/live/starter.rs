@@ -236,14 +236,14 @@ impl<'a> Starter<'a> {
     /// Makes the interface and its routes again if somebody removed it.
     fn mend(&self) -> Result<(), Failure> {
         let interface = &self.up.config.interface;
-        let Some(plan) = self.up.plan.as_ref() else {
+        let Some(force) = self.up.place.force() else {
             return Ok(());
         };
         if if_nametoindex(interface.as_str()).is_ok() {
             return Ok(());
         }
         tracing::warn!("interface {interface} was removed: it is made again");
-        Ok(self.up.place.carry_out_again(&plan.of_interface())?)
+        Ok(force.make_interface()?)
     }
 
     /// Starts the data plane again and again, after ever longer waits; or that of another program, as soon

@@ -8,7 +8,8 @@ use super::{plural, replace};
 use crate::clock::{now_ns, spoken};
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
-use clew_live::setup::{Force, Kept, Place, Plan, Programs, SetupError};
+use clew_live::files;
+use clew_live::setup::{Facts, Force, Kept, Place, Plan, SetupError};
 use clew_packet::SECOND_NS;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -28,13 +29,19 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A data plane that ran for so long starts again without delay.
 const STEADY: Duration = Duration::from_secs(60);
 
+/// What is to be done, and the host that it was planned for.
+pub(super) struct Planned {
+    pub facts: Facts,
+    pub plan: Plan,
+}
+
 /// A set-up, and who supervises it.
 pub(super) struct Supervised<'a> {
     pub path: &'a Path,
     pub config: &'a Config,
     pub place: &'a Place,
     /// `None` if it is set up already.
-    pub plan: Option<Plan>,
+    pub planned: Option<Planned>,
     pub confirm: Option<Duration>,
 }
 
@@ -113,7 +120,7 @@ impl<'a> Supervised<'a> {
     }
 
     fn prepare(&self) -> Result<(), Failure> {
-        if let Some(plan) = &self.plan {
+        if let Some(Planned { plan, .. }) = &self.planned {
             self.place.keep(&Kept::of(self.config))?;
             self.place.carry_out(&plan.prepare)?;
         }
@@ -125,9 +132,9 @@ impl<'a> Supervised<'a> {
     fn wait_for_confirmation(&self) -> Result<Option<Duration>, Failure> {
         let path = self.place.unconfirmed();
         let now = now_ns() / SECOND_NS;
-        let earlier = std::fs::read_to_string(&path)
+        let earlier = files::read(&path, 20)
             .ok()
-            .filter(|_| self.plan.is_none());
+            .filter(|_| self.planned.is_none());
         let done = match (self.confirm, earlier) {
             (Some(wait), _) => std::fs::write(&path, (now + wait.as_secs()).to_string()),
             (None, Some(until)) => {
@@ -146,9 +153,9 @@ impl<'a> Supervised<'a> {
     }
 
     fn capture(&self) -> Result<(), Failure> {
-        if let Some(plan) = &self.plan {
+        if let Some(Planned { facts, plan }) = &self.planned {
             self.place.carry_out(&plan.capture)?;
-            let force = Force::read(self.config, plan, &Programs::find()?)?;
+            let force = Force::read(self.config, facts, plan)?;
             self.place.keep_force(&force)?;
         }
         Ok(())

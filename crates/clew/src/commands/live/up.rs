@@ -1,13 +1,14 @@
 //! `clew up`
 
 use super::probe::{self, Signer, State};
+use super::supervise::Planned;
 use super::{firewall, need_root, own, plane, plural, port_failed, queue, replace, supervise};
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
 use clew_live::config::{CarrierMode, Config};
 use clew_live::setup::{
-    Facts, Kept, Made, Place, Plan, SetupError, account, plan, refuse_shared_prefixes,
+    Facts, Kept, Made, Place, SetupError, account, plan, refuse_shared_prefixes,
 };
 use nix::unistd::{User, geteuid};
 use std::os::unix::fs::MetadataExt;
@@ -39,23 +40,23 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
     }
     place.refuse_second()?;
     // What is in the way is noticed before the first file is written.
-    let plan = match place.is_set_up() {
+    let planned = match place.is_set_up() {
         true => None,
-        false => Some(planned(&config)?),
+        false => Some(plan_for(&config)?),
     };
     let (user, group) = (checked.user.uid, checked.user.gid);
     let made = place.make(user, group)?;
     if let Err(error) = place.make_state(user, group) {
         tracing::warn!("{error}: after a restart an older group file would count");
     }
-    if !is_there(&config, &made)? && plan.is_none() {
+    if !is_there(&config, &made)? && planned.is_none() {
         return Err(SetupError::Left(config.name.clone()).into());
     }
     let up = supervise::Supervised {
         path,
         config: &config,
         place: &place,
-        plan,
+        planned,
         confirm: arguments.confirm,
     };
     match arguments.setup_only {
@@ -98,16 +99,24 @@ fn is_there(config: &Config, made: &Made) -> Result<bool, Failure> {
     match &made.left {
         None => Ok(false),
         Some(left) if *left == Kept::default() => Err(SetupError::Left(config.name.clone()).into()),
-        Some(left) => Ok(left.check(config).map(|()| true)?),
+        Some(left) => {
+            left.check(config)?;
+            // What it looks like in force is kept last.
+            match Place::of(&config.name).force() {
+                Some(_) => Ok(true),
+                None => Err(SetupError::Left(config.name.clone()).into()),
+            }
+        }
     }
 }
 
-fn planned(config: &Config) -> Result<Plan, Failure> {
+fn plan_for(config: &Config) -> Result<Planned, Failure> {
     let facts = Facts::read(config)?;
     if facts.programs.nft.is_none() {
         mention!("clew: warning: nft: no such program: unsigned packets are not counted");
     }
-    Ok(plan(config, &facts))
+    let plan = plan(config, &facts);
+    Ok(Planned { facts, plan })
 }
 
 /// Whether the carrier's port can be had.
@@ -178,6 +187,9 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     if let Some(advice) = firewall.and_then(|nft| firewall::advice(nft, config.port)) {
         say!("firewall       {advice}");
     }
+    for line in keepalives(config, &facts) {
+        say!("keepalive      {line}");
+    }
     say!("would do");
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
@@ -185,10 +197,84 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     signs(config, state)
 }
 
+/// Where packets without content come from. The other side has to know the address, or learns nothing from
+/// them; its configuration is not here.
+fn keepalives(config: &Config, facts: &Facts) -> Vec<String> {
+    let mut routes = facts.routes.iter();
+    let mut lines = Vec::new();
+    for peer in &config.peers {
+        let mut sources = routes.by_ref().take(peer.prefixes.len()).flatten();
+        let source = sources.find_map(|route| route.source);
+        sources.for_each(drop);
+        let Some(prefix) = peer.prefixes.first().filter(|_| peer.keepalive.is_some()) else {
+            continue;
+        };
+        lines.push(match source {
+            Some(source) => {
+                format!(
+                    "to {prefix} from {source}: needed among that side's prefixes for this host"
+                )
+            }
+            None => format!("to {prefix} none: this host has no address to send from"),
+        });
+    }
+    lines
+}
+
 /// The answer of `--check`: no if the key signs nothing.
 fn signs(config: &Config, state: &State) -> Result<Status, Failure> {
     match state {
         State::Signs(_) => Ok(Status::Yes),
         State::Not { why, remedy, .. } => Err(Failure::file(&config.key, why).no().hint(remedy)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clew_live::setup::{Programs, QueueRule, Route};
+
+    #[test]
+    fn whoever_keeps_a_peer_alive_hears_from_which_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("site.toml");
+        let peer = |prefixes: &str, keepalive: &str| {
+            format!("[[peer]]\nprefixes = [{prefixes}]\n{keepalive}group = \"g\"\n")
+        };
+        let peers = [
+            peer("\"10.1.0.0/16\", \"10.2.0.0/16\"", ""),
+            peer("\"fd03::/48\", \"10.3.0.0/16\"", "keepalive = 25\n"),
+            peer("\"10.4.0.0/16\"", "keepalive = 25\n"),
+        ];
+        std::fs::write(&path, format!("key = \"k\"\n{}", peers.concat())).unwrap();
+        let config = Config::read(&path).unwrap();
+        let route = |source: &str| Route {
+            source: Some(source.parse().unwrap()),
+            device: "eth0".into(),
+        };
+        let routes = [
+            Some("10.0.0.1"),
+            Some("10.0.0.2"),
+            None,
+            Some("10.0.0.3"),
+            None,
+        ];
+        let programs = Programs {
+            ip: "/usr/sbin/ip".into(),
+            nft: None,
+        };
+        let facts = Facts {
+            programs,
+            user: 1,
+            has_offload: true,
+            queue: QueueRule::Nft,
+            routes: routes.map(|source| source.map(route)).into(),
+            strict: Vec::new(),
+        };
+        let expected = [
+            "to fd03::/48 from 10.0.0.3: needed among that side's prefixes for this host",
+            "to 10.4.0.0/16 none: this host has no address to send from",
+        ];
+        assert_eq!(keepalives(&config, &facts), expected);
     }
 }

@@ -1,0 +1,151 @@
+//! What strangers say about the sizes of packets.
+
+use super::hosts::{both, ready, udp};
+use super::lan::{Lan, ONE, OTHER, TWO, text, until};
+
+const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
+
+/// Port of an application, which a stranger knows.
+const KNOWN: u16 = 7003;
+
+/// Functions that send "too big" about a packet from the first host to the second one, from an address that
+/// nobody has asked: `old` for IPv4, with options in the quoted header, and `new` for IPv6. With `cut` the
+/// answer comes in two fragments, of which the first has 16 bytes.
+const SAY: &str = r"
+import socket, struct
+v4 = lambda a: socket.inet_pton(socket.AF_INET, a)
+v6 = lambda a: socket.inet_pton(socket.AF_INET6, a)
+def csum(b):
+  s = sum(struct.unpack('!%dH' % (len(b) // 2), b))
+  while s >> 16: s = (s >> 16) + (s & 65535)
+  return struct.pack('!H', ~s & 65535)
+def header(source, to, protocol, length, offset=0x4000, options=b''):
+  b = struct.pack('!BBHHHBBH4s4s', 0x45 + len(options) // 4, 0, length, 7, offset, 60, protocol, 0, source, to)
+  b += options
+  return b[:10] + csum(b) + b[12:]
+def old(protocol, data, options=b'', cut=False):
+  b = header(v4(ONE4), v4(TWO4), protocol, 1400, options=options) + data
+  m = struct.pack('!BBHHH', 3, 4, 0, 0, 600) + b
+  m = m[:2] + csum(m) + m[4:]
+  s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+  for offset, part in [(0x2000, m[:16]), (2, m[16:])] if cut else [(0, m)]:
+    s.sendto(header(v4(STRANGER4), v4(ONE4), 1, 20 + len(part), offset) + part, (ONE4, 0))
+def new(protocol, data, cut=False):
+  b = struct.pack('!IHBB16s16s', 6 << 28, 1400, protocol, 60, v6(ONE6), v6(TWO6)) + data
+  m = struct.pack('!BBHI', 2, 0, 0, 1280) + b
+  m = m[:2] + csum(v6(STRANGER6) + v6(ONE6) + struct.pack('!II', len(m), 58) + m) + m[4:]
+  s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)
+  for at, more, part in [(0, 1, m[:16]), (16, 0, m[16:])] if cut else [(0, None, m)]:
+    inner = part if more is None else struct.pack('!BBHI', 58, 0, at | more, 99) + part
+    outer = struct.pack('!IHBB', 6 << 28, len(inner), 58 if more is None else 44, 60)
+    s.sendto(outer + v6(STRANGER6) + v6(ONE6) + inner, (ONE6, 0))
+def ports(source): return struct.pack('!HHHH', source, 4909, 1380, 0) + bytes(40)
+echo = struct.pack('!BBHHH', 8, 0, 0, 1, 1)
+echo6 = struct.pack('!BBHHH', 128, 0, 0, 1, 1)
+";
+
+/// The third host says it.
+fn say(lan: &Lan, what: &str) {
+    let addresses = [
+        ("ONE4", Lan::v4(ONE)),
+        ("ONE6", Lan::v6(ONE)),
+        ("TWO4", Lan::v4(TWO)),
+        ("TWO6", Lan::v6(TWO)),
+        ("STRANGER4", "10.8.1.66".to_owned()),
+        ("STRANGER6", "fd08::66".to_owned()),
+    ];
+    let addresses = addresses.map(|(name, address)| format!("{name} = '{address}'\n"));
+    let program = format!("{}{SAY}{what}", addresses.concat());
+    let done = lan.python(OTHER, &program).wait_with_output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
+/// How the first host reaches the second one, in both families.
+fn routes(lan: &Lan, mark: &str) -> String {
+    let v4 = lan.ip(ONE, &format!("-4 route get {}{mark}", Lan::v4(TWO)));
+    v4 + &lan.ip(ONE, &format!("-6 route get {}{mark}", Lan::v6(TWO)))
+}
+
+fn dropped(lan: &Lan) -> u64 {
+    lan.status(ONE)["filtered"]["unsigned_in"].as_u64().unwrap()
+}
+
+#[test]
+fn blind_answers_about_sizes_reach_no_application() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    let before = dropped(&lan);
+    say(&lan, "old(1, echo)\nnew(58, echo6)");
+    until("both are counted", || dropped(&lan) >= before + 2);
+    say(&lan, "old(17, ports(4909))\nnew(17, ports(4909))");
+    // The carrier hears them, in both families: they arrived.
+    until("the path of the carrier", || {
+        let routes = routes(&lan, " mark 4909");
+        routes.contains("mtu 600") && routes.contains("mtu 1280")
+    });
+    let captured = routes(&lan, "");
+    assert!(!captured.contains("mtu"), "{captured}");
+    udp(&lan, &Lan::v4(TWO), "[900, 1350]");
+    udp(&lan, &Lan::v6(TWO), "[900, 1350]");
+}
+
+/// Sockets of an application that take whatever comes, in both families.
+fn application(lan: &Lan) -> std::process::Child {
+    let program = format!(
+        "import socket, time\n\
+         a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\na.bind(('0.0.0.0', {KNOWN}))\n\
+         b = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\n\
+         b.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)\nb.bind(('::', {KNOWN}))\n\
+         print('ready', flush=True)\ntime.sleep(600)"
+    );
+    let mut child = lan.python(ONE, &program);
+    ready(&mut child);
+    child
+}
+
+/// The kernel reads ports behind options, and puts fragments together, which no rule sees.
+#[test]
+fn blind_answers_with_options_or_in_fragments_reach_no_application() {
+    for others in ["", "\nothers = \"refuse\"\nexclude = [\"icmp\"]"] {
+        let Some(mut lan) = Lan::new() else { return };
+        let mut application = application(&lan);
+        // Without a daemon the stranger's answers work, each of them.
+        let ways = [
+            (
+                format!("old(17, ports({KNOWN}), struct.pack('!HH', 4909, 0))"),
+                "mtu 600",
+            ),
+            (format!("old(17, ports({KNOWN}), cut=True)"), "mtu 600"),
+            (format!("new(17, ports({KNOWN}), cut=True)"), "mtu 1280"),
+        ];
+        for (way, mtu) in &ways {
+            say(&lan, way);
+            until(way, || routes(&lan, "").contains(mtu));
+            for family in ["-4", "-6"] {
+                lan.ip(ONE, &format!("{family} route flush cache"));
+            }
+            until("the end of it", || !routes(&lan, "").contains("mtu"));
+        }
+        both(&mut lan, &format!("{ENFORCE}{others}"));
+        for (way, _) in &ways {
+            let before = dropped(&lan);
+            say(&lan, way);
+            until(way, || dropped(&lan) > before);
+            // Honest long packets of a host that is no peer, in fragments, come behind it.
+            for to in [Lan::v4(ONE), Lan::v6(ONE)] {
+                let mut ping = lan.within(OTHER, "ping");
+                let output = ping
+                    .args(["-c", "1", "-W", "5", "-s", "5000", &to])
+                    .output();
+                let output = output.unwrap();
+                assert!(output.status.success(), "{way}: {}", text(&output.stdout));
+            }
+            let routes = routes(&lan, "");
+            assert!(!routes.contains("mtu"), "{way}: {routes}");
+        }
+        udp(&lan, &Lan::v4(TWO), "[900, 1350, 5000]");
+        udp(&lan, &Lan::v6(TWO), "[900, 1350, 5000]");
+        application.kill().unwrap();
+        application.wait().unwrap();
+    }
+}
