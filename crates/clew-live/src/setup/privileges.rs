@@ -1,6 +1,7 @@
 //! Giving up all privileges, and checking that none is left.
 
 use super::SetupError;
+use crate::sys;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -9,6 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Capability sets of a process that count. The bounding set is a limit, which only root can lower, and which
 /// no_new_privs closes in any case.
@@ -85,6 +87,12 @@ pub fn become_user_of_queue(user: &User) -> Result<(), SetupError> {
             "the queue's process holds more than CAP_NET_ADMIN",
         ))),
     }
+}
+
+/// Keeps a program that will be started away from the terminal of this process: whoever breaks into it could
+/// type there, as the user of this process. Give it no terminal as standard input, output or error either.
+pub fn without_terminal(command: &mut Command) {
+    sys::begin_session(command);
 }
 
 /// Asks the kernel to end this process when its parent ends, however it does. Call it behind a change of

@@ -1,11 +1,11 @@
 //! `clew status`, `clew reload`
 
+use super::failing::Failing;
 use super::place;
 use super::reasons::{List, sentence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
-use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{
@@ -25,18 +25,18 @@ pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     if let Err(failure) = told.as_ref()
         && arguments.json
     {
-        say!("{}", absent(arguments.name.as_deref(), failure));
+        let place = place(arguments.name.as_deref()).ok();
+        say!("{}", absent(place.as_ref(), arguments.name.as_deref(), failure));
     }
     told
 }
 
 /// What programs are told of a daemon that does not answer.
-fn absent(name: Option<&str>, failure: &Failure) -> Value {
-    let is_set_up = name.filter(|name| is_name(name));
+fn absent(place: Option<&Place>, name: Option<&str>, failure: &Failure) -> Value {
     json!({
-        "name": name,
+        "name": place.map(Place::name).or(name),
         "running": false,
-        "set_up": is_set_up.map(|name| Place::of(name).is_set_up()),
+        "set_up": place.map(Place::is_set_up),
         "error": failure.message,
     })
 }
@@ -81,16 +81,7 @@ pub fn reload(arguments: &LiveName) -> Result<Exit, Failure> {
 fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
     let name = place.name();
     ask(&place.control(), request).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused if place.is_set_up() => {
-            Failure::new(format!("{name} is set up, but its daemon does not run"))
-                .no()
-                .hint(format!("clew down {name}"))
-        }
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-            Failure::new(format!("{name} is not up"))
-                .no()
-                .hint("clew up CONFIG")
-        }
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => without_daemon(place),
         ErrorKind::PermissionDenied => {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
@@ -102,6 +93,34 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         }
         _ => Failure::new(format!("{name}: {error}")),
     })
+}
+
+/// Why nobody answers, and what helps.
+fn without_daemon(place: &Place) -> Failure {
+    let name = place.name();
+    let is_supervised = place.processes()[0].is_some();
+    match (is_supervised, place.is_set_up()) {
+        (true, _) => Failing::told(place).unwrap_or_else(|| {
+            Failure::new(format!("{name}: its data plane is starting"))
+                .no()
+                .hint(format!("run clew status {name} again"))
+        }),
+        (false, true) => {
+            let is_closed = place.kept().is_some_and(|kept| kept.fails_closed);
+            let undone = match is_closed {
+                true => ", which lets unsigned packets pass again",
+                false => "",
+            };
+            Failure::new(format!("{name} is set up, but its daemon does not run"))
+                .no()
+                .hint(format!(
+                    "clew up CONFIG starts it again; clew down {name} undoes the set-up{undone}"
+                ))
+        }
+        (false, false) => Failure::new(format!("{name} is not up"))
+            .no()
+            .hint("clew up CONFIG"),
+    }
 }
 
 fn counted(place: &Place) -> Filtered {
