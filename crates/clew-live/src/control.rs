@@ -252,7 +252,10 @@ mod tests {
         };
         let (answer, took) = answered_by(speak, Duration::from_secs(1));
         let kind = answer.unwrap_err().kind();
-        assert!(matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock), "{kind}");
+        assert!(
+            matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock),
+            "{kind}"
+        );
         assert!(took < Duration::from_secs(20), "{took:?}");
     }
 

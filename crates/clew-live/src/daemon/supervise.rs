@@ -47,6 +47,8 @@ pub struct Hooks<K, R> {
     pub accepted: PathBuf,
     /// The program's version.
     pub version: String,
+    /// Says what the program around the daemon cannot do, and what helps; asked every second.
+    pub trouble: Box<dyn FnMut() -> Option<String> + Send>,
     /// Called once when packets go through.
     pub on_ready: Box<dyn FnOnce() + Send>,
     /// Called every second while all loops turn, with what the daemon tells of itself.
@@ -275,6 +277,9 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
         self.see_signer();
         self.see_verifiers();
+        let trouble = (self.hooks.trouble)();
+        self.notices
+            .set(Topic::Kept, trouble.as_deref(), self.seconds());
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");

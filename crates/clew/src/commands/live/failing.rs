@@ -60,7 +60,9 @@ impl Failing {
         };
         let why = self.why;
         let hint = self.hint.unwrap_or_else(|| {
-            format!("look at the log, and at clew up --check CONFIG; clew status {name} then says more")
+            format!(
+                "look at the log, and at clew up --check CONFIG; clew status {name} then says more"
+            )
         });
         Failure::new(format!(
             "{name}: its data plane fails: {why}; it is tried again {again}"
@@ -82,12 +84,21 @@ mod tests {
             again: 100,
         };
         let failure = failing(Some("ls /etc/clew")).failure("lan", 92);
-        let wanted = "lan: its data plane fails: a.key: file does not exist; it is tried again in 8 s";
+        let wanted =
+            "lan: its data plane fails: a.key: file does not exist; it is tried again in 8 s";
         assert_eq!(failure.message, wanted);
         assert_eq!(failure.hint.as_deref(), Some("ls /etc/clew"));
         assert_eq!(failure.status, crate::failure::Status::No);
         let failure = failing(None).failure("lan", 101);
-        assert!(failure.message.ends_with("tried again now"), "{}", failure.message);
-        assert!(failure.hint.is_some_and(|hint| hint.contains("clew up --check")));
+        assert!(
+            failure.message.ends_with("tried again now"),
+            "{}",
+            failure.message
+        );
+        assert!(
+            failure
+                .hint
+                .is_some_and(|hint| hint.contains("clew up --check"))
+        );
     }
 }

@@ -52,7 +52,9 @@ fn copy(from: impl Read, mut to: impl FnMut(&str)) {
     let mut is_rest = false;
     loop {
         line.clear();
-        let read = (&mut from).take(LINE_MAX as u64).read_until(b'\n', &mut line);
+        let read = (&mut from)
+            .take(LINE_MAX as u64)
+            .read_until(b'\n', &mut line);
         match read {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Ok(0) | Err(_) => return,
@@ -157,7 +159,13 @@ mod tests {
     #[test]
     fn lines_are_copied_in_full_and_control_nothing() {
         let lines = copied(b"clew: one\nclew: error: two \xff\n\x1b]0;x\x07\x9b\r\n\nlast");
-        let wanted = ["clew: one", "clew: error: two \u{fffd}", "\\u{1b}]0;x\\u{7}\u{fffd}", "", "last"];
+        let wanted = [
+            "clew: one",
+            "clew: error: two \u{fffd}",
+            "\\u{1b}]0;x\\u{7}\u{fffd}",
+            "",
+            "last",
+        ];
         assert_eq!(lines, wanted);
     }
 

@@ -106,11 +106,17 @@ fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
         let (what, hint) = match error.kind() {
             ErrorKind::AddrInUse => (
                 "another program has this address".to_owned(),
-                format!("ss -Hltnp 'sport = {}' names it; `metrics` sets another one", at.port()),
+                format!(
+                    "ss -Hltnp 'sport = {}' names it; `metrics` sets another one",
+                    at.port()
+                ),
             ),
             ErrorKind::AddrNotAvailable => (
                 "this host has no such address".to_owned(),
-                format!("ip addr lists those it has; 127.0.0.1:{} is always there", at.port()),
+                format!(
+                    "ip addr lists those it has; 127.0.0.1:{} is always there",
+                    at.port()
+                ),
             ),
             ErrorKind::PermissionDenied => (
                 "permission denied".to_owned(),
@@ -144,7 +150,9 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
     }
     match Place::names().as_slice() {
         [one] => Ok(Place::of(one)),
-        [] => Err(Failure::new("no daemon is set up").hint("clew up CONFIG")),
+        [] => Err(Failure::new("no daemon is set up")
+            .no()
+            .hint("clew up CONFIG")),
         several => Err(Failure::new(format!(
             "several daemons are set up: {}",
             several.join(", ")

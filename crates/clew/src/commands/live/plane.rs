@@ -194,6 +194,7 @@ fn serve(
     let memory = Arc::new(memory_of(&config)?);
     material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
+    let known = place.known_groups();
     let hooks = Hooks {
         load: Box::new(move |config| {
             material::take(config, &memory).map_err(|failure| failure.message)
@@ -203,14 +204,18 @@ fn serve(
         succession: place.succession(),
         accepted: place.accepted(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        trouble: Box::new(move || {
+            if kept.keep_again() {
+                tracing::info!("there is room again: which group files are too old is kept");
+            }
+            let trouble = || format!("{}: {}", known.display(), material::NOT_KEPT);
+            (!kept.is_kept()).then(trouble)
+        }),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
             metrics.set_in_force(place.trouble().is_none());
-            if kept.keep_again() {
-                tracing::info!("there is room again: which group files are too old is kept");
-            }
             if let Some(endpoint) = &endpoint {
                 endpoint.heartbeat.beat();
                 endpoint.heartbeat.set_able(can_sign);

@@ -72,7 +72,7 @@ fn remedy(trouble: &Unready) -> &'static str {
 /// Reads all files, in a process of that user if this one is root's.
 pub(super) fn ask(path: &Path, config: &Config, user: &User) -> Result<Signer, Failure> {
     if !geteuid().is_root() {
-        return read(config);
+        return read(path, config);
     }
     let failed = |error| Failure::new(format!("cannot start a process as {}: {error}", user.name));
     let mut command = Command::new("/proc/self/exe");
@@ -99,7 +99,10 @@ pub(super) fn ask(path: &Path, config: &Config, user: &User) -> Result<Signer, F
 fn output(command: &mut Command) -> io::Result<Output> {
     without_terminal(command);
     let command = command.stdin(Stdio::null());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let reader = thread::spawn(move || err.map(|err| bounded(err, COMPLAINT_MAX)));
     let stdout = out.map(|out| bounded(out, ANSWER_MAX));
@@ -134,16 +137,46 @@ fn complaint(
     }
 }
 
-fn read(config: &Config) -> Result<Signer, Failure> {
+fn read(path: &Path, config: &Config) -> Result<Signer, Failure> {
+    material::files(config).try_for_each(|file| refuse_missing(path, file))?;
     let material = material::load(config, &plane::memory_of(config)?)?;
     Ok(Signer::of(&material.identity))
 }
 
+/// Refuses a file that does not exist, with the line of the configuration that names it.
+fn refuse_missing(path: &Path, file: &Path) -> Result<(), Failure> {
+    let Err(error) = file.metadata() else {
+        return Ok(());
+    };
+    if error.kind() != io::ErrorKind::NotFound {
+        return Ok(());
+    }
+    let failure = Failure::io(file, &error);
+    let place = match line_of(path, file) {
+        Some(line) => format!("{}:{line}: ", path.display()),
+        None => String::new(),
+    };
+    Err(Failure::new(format!("{place}{}", failure.message))
+        .hint("copy the file there, or correct its name in the configuration"))
+}
+
+/// The first line of a configuration that has the name of a file in quotes.
+fn line_of(path: &Path, file: &Path) -> Option<usize> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let name = file.file_name()?.to_str()?;
+    let mut lines = text.lines();
+    let names = |line: &str| {
+        line.split(['"', '\''])
+            .any(|word| Path::new(word).ends_with(name))
+    };
+    Some(lines.position(names)? + 1)
+}
+
 /// The process that reads: it says what it found in one line.
-pub(super) fn answer(config: &Config) -> Result<Status, Failure> {
+pub(super) fn answer(path: &Path, config: &Config) -> Result<Status, Failure> {
     // Nobody waits for the answer then.
     end_with_parent()?;
-    let text = serde_json::to_string(&read(config)?);
+    let text = serde_json::to_string(&read(path, config)?);
     say!("{}", text.map_err(Failure::new)?);
     Ok(Status::Yes)
 }

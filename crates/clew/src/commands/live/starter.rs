@@ -1,9 +1,7 @@
 //! Starts data planes, one after the other, with what the supervisor keeps for them.
 
 use super::child::Running;
-use super::exchange::{
-    ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION,
-};
+use super::exchange::{ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION};
 use super::failing::Failing;
 use super::guard::Guard;
 use super::lines::Words;

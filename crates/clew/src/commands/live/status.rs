@@ -26,7 +26,10 @@ pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
         && arguments.json
     {
         let place = place(arguments.name.as_deref()).ok();
-        say!("{}", absent(place.as_ref(), arguments.name.as_deref(), failure));
+        say!(
+            "{}",
+            absent(place.as_ref(), arguments.name.as_deref(), failure)
+        );
     }
     told
 }
@@ -191,14 +194,21 @@ fn tell(status: &Status) {
     tell_outbound(&status.outbound);
     tell_inbound(&status.inbound);
     tell_filtered(status);
-    let steps = match status.inbound.clock_steps {
-        0 => String::new(),
-        steps => format!("; steps: {steps}"),
-    };
-    say!("clock     {}{steps}", clock_text(status.clock));
+    tell_clock(status.clock, status.inbound.clock_steps);
     for notice in &status.notices {
         let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
         say!("notice    since {since}: {}", notice.text);
+    }
+}
+
+/// A clock that nothing keeps right has a notice, which says what to do.
+fn tell_clock(clock: ClockStatus, steps: u64) {
+    let is_unkept = clock.is_synchronised == Some(false);
+    let text = (!is_unkept).then(|| clock_text(clock));
+    let steps = (steps > 0).then(|| format!("steps: {steps}"));
+    let parts: Vec<String> = [text, steps].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        say!("clock     {}", parts.join("; "));
     }
 }
 
