@@ -15,6 +15,8 @@ pub(super) enum Topic {
     Files,
     /// Why the program around the daemon cannot keep something.
     Kept,
+    /// Why nobody will know after a crash what was accepted.
+    Accepted,
     /// Why nothing is signed.
     Signer,
     /// Verifiers that stand still.

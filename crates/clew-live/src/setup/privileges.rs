@@ -174,6 +174,18 @@ mod tests {
         }
     }
 
+    /// Whatever terminal this process has.
+    #[test]
+    fn a_process_without_terminal_leads_a_session_of_its_own() {
+        let mut command = Command::new("cat");
+        without_terminal(command.arg("/proc/self/stat"));
+        let output = command.output().unwrap();
+        let stat = String::from_utf8(output.stdout).unwrap();
+        let process = stat.split(' ').next().unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        assert_eq!((fields[3], fields[4]), (process, "0"), "{stat}");
+    }
+
     /// The data plane's user owns the folder: root must not give it what it put a link to.
     #[test]
     fn links_are_not_given_away() {

@@ -33,7 +33,7 @@ fn a_failing_data_plane_is_told_of_with_its_cause_until_it_is_up_again() {
     until("the cause", || {
         let (code, said) = status(&lan);
         code == Some(1)
-            && said.contains("its data plane fails: the data plane did not start: ")
+            && said.contains("its data plane fails: /")
             && said.contains("0.key: file does not exist; it is tried again ")
     });
     let (_, said) = status(&lan);
@@ -76,6 +76,25 @@ fn after_a_killed_supervisor_both_ways_out_are_named() {
     );
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&wanted), "{said}");
+    // As the only daemon of a host, it needs no name.
+    let copy = lan.path("run");
+    let script = format!(
+        "mkdir {0} && cp -a /run/clew/{name} {0} && mount --bind {0} /run/clew && $0 status --json; \
+         rm -r {0}/{name}; $0 status; echo $?",
+        copy.display()
+    );
+    let mut command = lan.within(ONE, "unshare");
+    let command = command.args(["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_clew")]);
+    let output = command.output().unwrap();
+    let stdout = text(&output.stdout);
+    let (json, code) = stdout.split_once('\n').unwrap();
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(
+        (&json["name"], &json["set_up"]),
+        (&name.into(), &true.into()),
+        "{json}"
+    );
+    assert_eq!(code, "1\n", "no daemon is set up: {}", text(&output.stderr));
     lan.up(ONE, &config, &[]);
     assert_eq!(status(&lan).0, Some(0));
 }

@@ -1,6 +1,7 @@
 //! What a supervisor tells `clew status` while its data plane fails.
 
 use super::replace::write;
+use super::starter::NOT_STARTED;
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use clew_live::setup::Place;
@@ -24,7 +25,7 @@ impl Failing {
     /// Says that a data plane failed, and is tried again after a while.
     pub fn say(place: &Place, failure: &Failure, wait: Duration) {
         let failing = Self {
-            why: failure.message.clone(),
+            why: failure.message.trim_start_matches(NOT_STARTED).to_owned(),
             hint: failure.hint.clone(),
             again: now_ns() / SECOND_NS + wait.as_secs(),
         };

@@ -29,6 +29,7 @@ pub use up::up;
 use crate::failure::Failure;
 use clew_live::config::{Config, ConfigError, Rule, is_name};
 use clew_live::setup::{Place, SetupError};
+use clew_live::visible::visible;
 use nix::unistd::geteuid;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
@@ -144,8 +145,10 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
         }
         return match is_name(name) {
             true => Ok(Place::of(name)),
-            false => Err(Failure::new(format!("{name}: not a name of a daemon"))
-                .hint("use the `name` of its configuration, or the configuration file")),
+            false => Err(
+                Failure::new(format!("{}: not a name of a daemon", visible(name)))
+                    .hint("use the `name` of its configuration, or the configuration file"),
+            ),
         };
     }
     match Place::names().as_slice() {

@@ -31,6 +31,9 @@ const START: Duration = Duration::from_secs(20);
 /// How long a data plane that cannot start may take to say what helps.
 const LAST_WORD: Duration = Duration::from_millis(200);
 
+/// How the failure of a start begins.
+pub(super) const NOT_STARTED: &str = "the data plane did not start: ";
+
 /// Waits before a data plane that failed starts again: doubled each time, up to the second.
 pub(super) const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
@@ -292,7 +295,7 @@ impl<'a> Starter<'a> {
 }
 
 fn not_started(why: &str) -> Failure {
-    Failure::new(format!("the data plane did not start: {why}"))
+    Failure::new(format!("{NOT_STARTED}{why}"))
 }
 
 /// What a data plane says in place of the word that is waited for.
