@@ -48,20 +48,25 @@ impl Running {
         Some(status)
     }
 
-    /// Ends it, by force if it takes too long.
+    /// Ends it, by force if it takes too long, and waits for its last lines.
     pub fn end(&mut self) {
+        self.stop();
+        self.finish();
+    }
+
+    /// Ends it. Its last lines come when they come.
+    pub fn stop(&mut self) {
         let until = Instant::now() + END;
         alive();
         self.signal(Signal::SIGTERM);
         while Instant::now() < until {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(LOOK),
-                _ => return self.finish(),
+                _ => return,
             }
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
-        self.finish();
     }
 
     fn finish(&self) {

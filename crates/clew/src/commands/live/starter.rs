@@ -212,7 +212,8 @@ impl<'a> Starter<'a> {
             self.program.clone_from(&earlier);
             Failure::new(format!("{}; the one before goes on", failure.message))
         })?;
-        running.end();
+        // Packets wait meanwhile.
+        running.stop();
         let started = self.go(attached).or_else(|failure| {
             tracing::error!("{}; the program before starts again", failure.message);
             self.program = earlier;
