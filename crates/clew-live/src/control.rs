@@ -222,7 +222,12 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let begin = Instant::now();
         thread::scope(|scope| {
-            scope.spawn(|| speak(listener.accept().unwrap().0));
+            scope.spawn(|| {
+                let stream = listener.accept().unwrap().0;
+                // A socket that is closed with something unread resets the other end.
+                read_line(&stream, REQUEST_MAX).unwrap();
+                speak(stream);
+            });
             let answer = ask_within(&path, Request::Status, wait);
             (answer, begin.elapsed())
         })

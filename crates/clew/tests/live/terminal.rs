@@ -5,7 +5,7 @@ use super::trailer;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::chown;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -155,6 +155,9 @@ fn what_a_data_plane_answers_controls_no_terminal() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut stream = listener.accept().unwrap().0;
+                // A socket that is closed with something unread resets the other end.
+                let mut request = String::new();
+                BufReader::new(&stream).read_line(&mut request).unwrap();
                 match answer {
                     Some(answer) => writeln!(stream, "{answer}").unwrap(),
                     // A byte now and then.
