@@ -1,6 +1,7 @@
 //! The control socket: one request and one answer a connection, each one line of JSON.
 
 use crate::status::{Filtered, Status};
+use crate::visible::visible_json;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest request, in bytes.
 const REQUEST_MAX: u64 = 1 << 10;
@@ -17,8 +18,14 @@ const REQUEST_MAX: u64 = 1 << 10;
 /// Longest answer, in bytes.
 const ANSWER_MAX: u64 = 16 << 20;
 
-/// How long the other end may take.
+/// How long the other end may be silent.
 const WAIT: Duration = Duration::from_secs(2);
+
+/// How long a whole answer may take.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How long it may take if files have to be read before.
+const ANSWER_OF_RELOAD: Duration = Duration::from_secs(30);
 
 /// What a daemon is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,21 +102,51 @@ fn serve(stream: &UnixStream, answer: impl FnOnce(Request) -> Answer) -> io::Res
     stream.write_all(line.as_bytes())
 }
 
-/// Asks a running daemon.
+/// Asks a running daemon. Its answer has no control characters: the data plane may be somebody else's by now.
 ///
 /// # Errors
-/// None runs, it does not answer, or the caller may not ask.
+/// None runs, it does not answer in time, or the caller may not ask.
 pub fn ask(path: &Path, request: Request) -> io::Result<Answer> {
+    let wait = match request {
+        Request::Reload => ANSWER_OF_RELOAD,
+        Request::Status | Request::Filtered(_) => ANSWER,
+    };
+    ask_within(path, request, wait)
+}
+
+fn ask_within(path: &Path, request: Request, wait: Duration) -> io::Result<Answer> {
+    let until = Instant::now() + wait;
     let stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(WAIT * 4))?;
     stream.set_write_timeout(Some(WAIT))?;
     let mut line = serde_json::to_string(&request)?;
     line.push('\n');
     (&stream).write_all(line.as_bytes())?;
-    Ok(serde_json::from_str(&read_line(&stream, ANSWER_MAX)?)?)
+    let limited = Limited {
+        stream: &stream,
+        until,
+    };
+    let answer = serde_json::from_str(&read_line(limited, ANSWER_MAX)?)?;
+    Ok(serde_json::from_value(visible_json(answer))?)
 }
 
-fn read_line(stream: &UnixStream, most: u64) -> io::Result<String> {
+/// A stream that is read until a time, however slowly the other end writes.
+struct Limited<'a> {
+    stream: &'a UnixStream,
+    until: Instant,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+fn read_line(stream: impl Read, most: u64) -> io::Result<String> {
     let mut line = String::new();
     BufReader::new(stream.take(most)).read_line(&mut line)?;
     match line.ends_with('\n') {
@@ -173,6 +210,58 @@ mod tests {
         });
         serve_until(&control, || asked.is_finished());
         assert_eq!(asked.join().unwrap(), Answer::Status(Box::default()));
+    }
+
+    /// What a data plane answers that is somebody else's.
+    fn answered_by(
+        speak: impl FnOnce(UnixStream) + Send,
+        wait: Duration,
+    ) -> (io::Result<Answer>, Duration) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let listener = UnixListener::bind(&path).unwrap();
+        let begin = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let stream = listener.accept().unwrap().0;
+                // A socket that is closed with something unread resets the other end.
+                read_line(&stream, REQUEST_MAX).unwrap();
+                speak(stream);
+            });
+            let answer = ask_within(&path, Request::Status, wait);
+            (answer, begin.elapsed())
+        })
+    }
+
+    #[test]
+    fn an_answer_controls_no_terminal() {
+        let status = Status {
+            name: "\u{1b}]0;x\u{7}\n".into(),
+            ..Status::default()
+        };
+        let line = serde_json::to_string(&Answer::Status(Box::new(status))).unwrap();
+        let speak = move |mut stream: UnixStream| writeln!(stream, "{line}").unwrap();
+        let Answer::Status(status) = answered_by(speak, ANSWER).0.unwrap() else {
+            panic!("another answer")
+        };
+        assert_eq!(status.name, "\\u{1b}]0;x\\u{7}\\n");
+    }
+
+    /// A byte now and then, for much longer than the whole answer may take.
+    #[test]
+    fn an_answer_has_one_deadline() {
+        let speak = |mut stream: UnixStream| {
+            while stream.write_all(b" ").is_ok() {
+                thread::sleep(Duration::from_millis(50));
+            }
+        };
+        let (answer, took) = answered_by(speak, Duration::from_secs(1));
+        let kind = answer.unwrap_err().kind();
+        assert!(
+            matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock),
+            "{kind}"
+        );
+        assert!(took < Duration::from_secs(20), "{took:?}");
     }
 
     #[test]

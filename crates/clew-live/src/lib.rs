@@ -28,3 +28,4 @@ pub mod sender;
 pub mod setup;
 pub mod status;
 mod sys;
+pub mod visible;

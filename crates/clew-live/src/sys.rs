@@ -2,8 +2,11 @@
 #![allow(unsafe_code, reason = "a system call without a safe wrapper")]
 
 use nix::libc;
+use nix::unistd::setsid;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// The lowest priority but the idle class. A thread of that class could hold a lock for long that
 /// the data plane waits for.
@@ -53,6 +56,13 @@ pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: it is open, and whoever started the program left it to this one. Callers name each number
     // once, and none that the program opened itself.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Lets a program that will be started begin a session of its own, which has no terminal.
+pub(crate) fn begin_session(command: &mut Command) {
+    // SAFETY: the closure runs between fork and exec, when only calls may be made that are safe in a
+    // signal handler. It makes one, `setsid`, which is; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
 }
 
 /// What the system says of its clock: whether something keeps it right, and its largest error in

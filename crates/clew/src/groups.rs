@@ -13,6 +13,12 @@ use std::path::Path;
 /// Largest group file that is read: 2^20 epochs.
 const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
 
+/// What a file is not that has no header of one.
+const NOT_A_GROUP_FILE: &str = "not a group file";
+
+/// What helps then.
+const USE_PUBLIC: &str = "use the group's public/group.clew";
+
 /// Bytes of a group file that are read at once.
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -48,6 +54,10 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
         }
     }
     reader.finish().map_err(|error| {
+        if error.rule == Rule::Header {
+            return Failure::file(path, format!("{NOT_A_GROUP_FILE}: it is empty"))
+                .hint(USE_PUBLIC);
+        }
         let failure = Failure::file(path, error);
         match error.rule {
             Rule::Truncated => failure.hint("the file is not whole: copy it again"),
@@ -58,8 +68,11 @@ pub fn read_group_file(path: &Path) -> Result<GroupFile, Failure> {
 
 /// The failure to decode a piece of a group file: if it is another file, which one is wanted.
 fn undecoded(path: &Path, piece: &[u8], error: &GroupFileError) -> Failure {
-    let failure = Failure::binary(path, piece, error);
-    if error.rule != Rule::Header || failure.hint.is_some() {
+    if error.rule != Rule::Header {
+        return Failure::binary(path, piece, error);
+    }
+    let failure = Failure::binary(path, piece, NOT_A_GROUP_FILE);
+    if failure.hint.is_some() {
         return failure;
     }
     let label = std::str::from_utf8(piece).ok();
@@ -69,7 +82,7 @@ fn undecoded(path: &Path, piece: &[u8], error: &GroupFileError) -> Failure {
         None if is_capture(piece) => "this is a capture: ".to_owned(),
         None => String::new(),
     };
-    failure.hint(format!("{found}use the group's public/group.clew"))
+    failure.hint(format!("{found}{USE_PUBLIC}"))
 }
 
 /// The failure to read a group file. In a group's directory it has another name.

@@ -1,6 +1,7 @@
 //! What can be wrong with a configuration.
 
 use super::{EXCLUDES_MAX, FILE_MAX, PEERS_MAX, PREFIXES_MAX};
+use crate::visible::visible;
 use ipnet::IpNet;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
@@ -38,6 +39,9 @@ pub enum Rule {
     /// It can be read.
     #[error("{}", plain(_0))]
     Read(io::Error),
+    /// It is a file, whose end comes.
+    #[error("need a file, have a pipe or a device")]
+    NotAFile,
     /// It has a size that a person wrote.
     #[error("longer than {FILE_MAX} bytes")]
     Size,
@@ -45,7 +49,7 @@ pub enum Rule {
     #[error("{0}")]
     Toml(String),
     /// The name fits into names of interfaces.
-    #[error("name {0:?}: need 1 to 10 of a-z, 0-9 and -")]
+    #[error("name {0:?}: need 1 to 10 of a-z, 0-9 and -, the first one not -")]
     Name(String),
     /// The interface has a name that Linux takes.
     #[error("interface {0:?}: need 1 to 15 of a-z, A-Z, 0-9, -, _ and .")]
@@ -79,6 +83,11 @@ pub enum Rule {
         /// What is meant.
         wanted: IpNet,
     },
+    /// A prefix is of a version that packets have.
+    #[error(
+        "prefix {0}: no packet has IPv4 within IPv6: write the prefix as IPv4, like 10.0.0.2/32"
+    )]
+    Mapped(IpNet),
     /// A prefix has hosts' addresses.
     #[error("prefix {0}: multicast, loopback and link-local addresses are never captured")]
     NotHosts(IpNet),
@@ -168,7 +177,7 @@ pub enum Rule {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.path.display())?;
+        write!(f, "{}:", visible(&self.path.to_string_lossy()))?;
         if let Some(line) = self.line {
             write!(f, "{line}:")?;
         }

@@ -120,6 +120,13 @@ pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {
         rule,
     };
     let mut text = String::new();
+    // Whoever opens a pipe waits for another program.
+    if path
+        .metadata()
+        .is_ok_and(|is| !is.is_file() && !is.is_dir())
+    {
+        return Err(failed(None, Rule::NotAFile));
+    }
     let file = File::open(path).map_err(|e| failed(None, Rule::Read(e)))?;
     file.take(FILE_MAX + 1)
         .read_to_string(&mut text)
@@ -373,6 +380,10 @@ fn prefixes(
         let wanted = net.trunc();
         if net != wanted {
             return broken(Rule::HostBits { is: net, wanted });
+        }
+        if matches!(net, IpNet::V6(net) if net.addr().to_ipv4_mapped().is_some() && net.prefix_len() >= 96)
+        {
+            return broken(Rule::Mapped(net));
         }
         if !has_hosts(&net) {
             return broken(Rule::NotHosts(net));

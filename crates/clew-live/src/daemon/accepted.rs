@@ -69,6 +69,16 @@ impl Accepted {
         }
     }
 
+    /// Returns what is wrong and what helps while the file cannot be written.
+    pub fn trouble(&self) -> Option<String> {
+        let path = self.path.display();
+        self.has_failed.then(|| {
+            format!(
+                "{path} cannot be written: after a crash replays may count; make room in its folder"
+            )
+        })
+    }
+
     fn keep(&mut self, until: Option<Timestamp>) {
         self.until = until;
         let text = until.unwrap_or(Timestamp::NONE).0.to_string();
@@ -101,6 +111,23 @@ mod tests {
 
     fn at(seconds: u64) -> Option<Timestamp> {
         Some(Timestamp(seconds * SECOND_NS))
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_trouble_until_it_can() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing/accepted");
+        let mut accepted = Accepted::read(&path);
+        assert_eq!(accepted.trouble(), None);
+        accepted.see(at(100));
+        let said = accepted.trouble().unwrap();
+        assert!(
+            said.contains("missing/accepted cannot be written"),
+            "{said}"
+        );
+        fs::create_dir(folder.path().join("missing")).unwrap();
+        accepted.see(at(200));
+        assert_eq!(accepted.trouble(), None);
     }
 
     #[test]

@@ -13,6 +13,10 @@ const EVENT_SHOWN: u64 = 3_600;
 pub(super) enum Topic {
     /// Files that were refused.
     Files,
+    /// Why the program around the daemon cannot keep something.
+    Kept,
+    /// Why nobody will know after a crash what was accepted.
+    Accepted,
     /// Why nothing is signed.
     Signer,
     /// Verifiers that stand still.

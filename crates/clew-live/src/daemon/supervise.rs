@@ -47,6 +47,8 @@ pub struct Hooks<K, R> {
     pub accepted: PathBuf,
     /// The program's version.
     pub version: String,
+    /// Says what the program around the daemon cannot do, and what helps; asked every second.
+    pub trouble: Box<dyn FnMut() -> Option<String> + Send>,
     /// Called once when packets go through.
     pub on_ready: Box<dyn FnOnce() + Send>,
     /// Called every second while all loops turn, with what the daemon tells of itself.
@@ -275,6 +277,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
         self.see_signer();
         self.see_verifiers();
+        self.see_files_kept();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");
@@ -348,6 +351,16 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             .set(Topic::Signer, trouble.as_deref(), self.seconds());
         if let Some(trouble) = trouble.filter(|_| is_new) {
             warn!("nothing is signed: {trouble}");
+        }
+    }
+
+    /// Notes what should be on the disk and is not. Who could not write it said so.
+    fn see_files_kept(&mut self) {
+        let now = self.seconds();
+        let kept = (self.hooks.trouble)();
+        let accepted = self.accepted.trouble();
+        for (topic, trouble) in [(Topic::Kept, kept), (Topic::Accepted, accepted)] {
+            self.notices.set(topic, trouble.as_deref(), now);
         }
     }
 

@@ -133,6 +133,11 @@ impl Place {
         self.folder.join("handed-over")
     }
 
+    /// Returns the file in which who supervises says why the data plane fails.
+    pub fn failing(&self) -> PathBuf {
+        self.folder.join("failing")
+    }
+
     /// Returns the file whose presence says that the set-up waits for an administrator to confirm it. It
     /// says until when, in seconds since 1970.
     pub fn unconfirmed(&self) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use super::SetupError;
 use crate::files;
+use crate::sys;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -10,6 +11,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Capability sets of a process that count. The bounding set is a limit, which only root can lower, and which
 /// no_new_privs closes in any case.
@@ -83,6 +85,12 @@ pub fn become_user_of_queue(user: &User) -> Result<(), SetupError> {
             "the queue's process holds more than CAP_NET_ADMIN",
         ))),
     }
+}
+
+/// Keeps a program that will be started away from the terminal of this process: whoever breaks into it could
+/// type there, as the user of this process. Give it no terminal as standard input, output or error either.
+pub fn without_terminal(command: &mut Command) {
+    sys::begin_session(command);
 }
 
 /// Asks the kernel to end this process when its parent ends, however it does. Call it behind a change of
@@ -162,6 +170,18 @@ mod tests {
         ] {
             assert!(left(&NONE.replace(from, to)).is_some(), "{to}");
         }
+    }
+
+    /// Whatever terminal this process has.
+    #[test]
+    fn a_process_without_terminal_leads_a_session_of_its_own() {
+        let mut command = Command::new("cat");
+        without_terminal(command.arg("/proc/self/stat"));
+        let output = command.output().unwrap();
+        let stat = String::from_utf8(output.stdout).unwrap();
+        let process = stat.split(' ').next().unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        assert_eq!((fields[3], fields[4]), (process, "0"), "{stat}");
     }
 
     /// The data plane's user owns the folder: root must not give it what it put a link to.

@@ -292,7 +292,11 @@ impl<'a> Observer<'a> {
         };
         self.outputs.end(&ending);
         end?;
-        Ok(ending.status(self.arguments.strict))
+        // Nobody read all of the answer, as with files.
+        Ok(match self.outputs.is_closed {
+            true => Status::CouldNotTell,
+            false => ending.status(self.arguments.strict),
+        })
     }
 
     fn missed(&self) -> Missed {

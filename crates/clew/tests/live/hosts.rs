@@ -40,7 +40,8 @@ pub fn tcp_between(lan: &Lan, [client_at, server_at]: [usize; 2], address: &str)
         "AF_INET"
     };
     let server = format!(
-        "import socket, hashlib\ns = socket.socket(socket.{family})\ns.bind(('{address}', 7000))\n\
+        "import socket, hashlib\ns = socket.socket(socket.{family})\n\
+         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\ns.bind(('{address}', 7000))\n\
          s.listen()\nprint('ready', flush=True)\nc, _ = s.accept()\nh = hashlib.sha256()\n\
          while b := c.recv(65536): h.update(b)\nc.sendall(h.digest())\nc.close()"
     );

@@ -25,6 +25,8 @@ mod replace;
 mod service;
 mod sizes;
 mod supervisor;
+mod terminal;
 mod traffic;
 mod trailer;
+mod troubles;
 mod ways;

@@ -82,6 +82,11 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     lan.publish();
     let said = "after a restart an older group file would count";
     until("the news", || lan.log(ONE).contains(said));
+    until("a notice", || notices(&lan, ONE).contains(said));
+    let accepted = format!("{folder}/accepted cannot be written");
+    until("a notice", || {
+        lan.pings(ONE, &Lan::v4(TWO)) && notices(&lan, ONE).contains(&accepted)
+    });
     assert!(lan.log(ONE).contains(&folder), "{}", lan.log(ONE));
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
     assert_eq!(lan.status(ONE)["signer"]["epoch"], 1, "it follows the file");
@@ -90,6 +95,10 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     beside_daemon(&lan, plane, &format!("rm {folder}/full"));
     until("room", || lan.log(ONE).contains("there is room again"));
     beside_daemon(&lan, plane, &format!("test -s {folder}/groups"));
+    until("no such notice", || {
+        let notices = notices(&lan, ONE);
+        lan.pings(ONE, &Lan::v4(TWO)) && !notices.contains(said) && !notices.contains(&accepted)
+    });
     let log = lan.log(ONE);
     assert_eq!(log.matches(said).count(), 1, "said once: {log}");
     assert_eq!(lan.processes(ONE)[1], plane);

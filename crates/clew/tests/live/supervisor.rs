@@ -3,9 +3,9 @@
 use super::hosts::both;
 use super::lan::{Lan, ONE, TWO, text, until};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Gid, Pid, Uid, chown, mkfifo};
+use nix::unistd::Pid;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -140,25 +140,43 @@ fn a_plane_that_fails_again_and_again_can_be_replaced() {
     assert!(daemon.wait().unwrap().success());
 }
 
+/// A program that holds up whoever opens a file: its reader waits for a line. Before it goes on, another such
+/// file takes the name. The last one holds up nobody.
+const SLOW_FILE: &str = "import fcntl, os, signal, sys\n\
+    key, slow = sys.argv[1:]\n\
+    signal.signal(signal.SIGIO, lambda *_: print('asked', flush=True))\n\
+    def put(lease):\n    \
+        data = open(key, 'rb').read()\n    \
+        fd = os.open(slow + '.new', os.O_RDWR | os.O_CREAT, 0o600)\n    \
+        os.write(fd, data)\n    \
+        os.fchown(fd, 65534, 65534)\n    \
+        if lease: fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n    \
+        os.rename(slow + '.new', slow)\n    \
+        return fd\n\
+    fd = put(True)\n\
+    print('ready', flush=True)\n\
+    for lease in [True, False]:\n    \
+        sys.stdin.readline()\n    \
+        old, fd = fd, put(lease)\n    \
+        os.close(old)\n\
+    sys.stdin.readline()";
+
 /// The new data plane reads its key while packets still go to the one before alone; and it reads it once.
 #[test]
 fn a_new_plane_reads_its_files_before_packets_wait_for_it() {
     let Some(mut lan) = Lan::new() else { return };
     both(&mut lan, &format!("{ENFORCE}\ninterface = \"tun7\""));
-    let (slow, key) = (lan.path("slow.key"), lan.path("0.key"));
-    // Each takes the name of the one before, which its reader still has.
-    let pipe = || {
-        let new = lan.path("new.key");
-        mkfifo(&new, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
-        chown(
-            &new,
-            Some(Uid::from_raw(65_534)),
-            Some(Gid::from_raw(65_534)),
-        )
+    let mut holder = std::process::Command::new("python3")
+        .args(["-c", SLOW_FILE])
+        .args([lan.path("0.key"), lan.path("slow.key")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
         .unwrap();
-        fs::rename(&new, &slow).unwrap();
-    };
-    pipe();
+    let mut orders = holder.stdin.take().unwrap();
+    let mut heard = std::io::BufReader::new(holder.stdout.take().unwrap()).lines();
+    let mut hear = |word: &str| assert_eq!(heard.next().unwrap().unwrap(), word);
+    hear("ready");
     edit(&config(&lan), "0.key", "slow.key");
     let queues = || {
         let mut ls = lan.within(ONE, "sh");
@@ -170,21 +188,19 @@ fn a_new_plane_reads_its_files_before_packets_wait_for_it() {
     assert_eq!(queues(), 1);
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| replaced(&lan));
-        // Whoever opens it to write waits until somebody opens it to read.
         for _ in ["the probe", "the new data plane"] {
-            let mut reader = fs::OpenOptions::new().write(true).open(&slow).unwrap();
-            pipe();
+            hear("asked");
             assert_eq!(queues(), 1, "a queue that nobody reads");
             assert!(lan.pings(ONE, &Lan::v4(TWO)));
-            reader.write_all(&fs::read(&key).unwrap()).unwrap();
+            writeln!(orders, "go").unwrap();
         }
-        // Whoever reads it again finds a file.
-        fs::rename(&key, &slow).unwrap();
         let done = asked.join().unwrap();
         assert!(done.status.success(), "{}", text(&done.stderr));
     });
     assert_eq!(queues(), 1);
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    drop(orders);
+    holder.wait().unwrap();
 }
 
 /// Root without the power to read others' files, and a key of the data plane's user.

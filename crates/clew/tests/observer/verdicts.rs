@@ -246,7 +246,7 @@ fn a_closed_pipe_ends_the_command_quietly() {
     drop(lines);
     wire.send(&frames[1..]);
     let (status, _) = observer.end();
-    assert_eq!((status, observer.said.len()), (0, 1), "{:?}", observer.said);
+    assert_eq!((status, observer.said.len()), (2, 1), "{:?}", observer.said);
 }
 
 /// What this host itself sends: checksums that a card would fill in, and packets that it would cut.

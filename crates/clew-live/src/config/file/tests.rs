@@ -56,6 +56,13 @@ fn end_points_and_prefixes_have_their_forms() {
     }
     let longer = GOOD.replace("10.0.0.2/32", "10.0.0.2/33");
     is_refused(&longer, Some(6), "prefix \"10.0.0.2/33\": write a network");
+    let mapped = GOOD.replace("fd00::2/128", "::ffff:10.0.0.3/128");
+    is_refused(
+        &mapped,
+        Some(6),
+        "prefix ::ffff:10.0.0.3/128: no packet has IPv4 within",
+    );
+    assert!(parsed(&GOOD.replace("fd00::2/128", "::/0")).is_ok());
     let brackets = GOOD.replace("\"10.0.0.2\"", "\"[10.0.0.2]\"");
     is_refused(&brackets, Some(7), "endpoint \"[10.0.0.2]\": write");
 }
@@ -340,5 +347,20 @@ fn mistakes_with_trailers_are_one_sentence() {
         (keepalive, Some(5), "keepalive: carrier = \"trailer\" sends"),
     ] {
         is_refused(&text, line, said);
+    }
+}
+
+#[test]
+fn the_name_of_a_file_is_one_and_is_shown_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, shown) in [("-x.toml", "-x.toml:"), ("x\ny.toml", "x\\ny.toml:")] {
+        let path = folder.path().join(file);
+        std::fs::write(&path, GOOD).unwrap();
+        let said = read(&path).unwrap_err().to_string();
+        assert!(said.contains(shown) && !said.contains('\n'), "{said}");
+        assert!(
+            said.ends_with("need 1 to 10 of a-z, 0-9 and -, the first one not -"),
+            "{said}"
+        );
     }
 }

@@ -11,6 +11,9 @@ pub(super) const PREPARED: &str = "prepared";
 /// What it says, with a sentence behind it, if it cannot start.
 pub(super) const FAILED: &str = "failed: ";
 
+/// What it says behind that if it knows what helps.
+pub(super) const HINT: &str = "hint: ";
+
 /// What the supervisor says for the data plane to take part in the interface's packets.
 pub(super) const ATTACH: &str = "attach";
 

@@ -18,11 +18,16 @@ use clew_packet::GroupTag;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What it means that the memory of group files is not on the disk.
+pub const NOT_KEPT: &str =
+    "after a restart an older group file would count; make room, it is tried again every second";
+
 /// Reads all files of a configuration, if none is older than what was read before.
 ///
 /// # Errors
 /// One cannot be read or is older, or they do not fit together.
 pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
+    files(config).try_for_each(refuse_pipe)?;
     let unlock = Unlock {
         unlock_with: config.unlock_with.clone(),
         ..Unlock::default()
@@ -48,6 +53,24 @@ pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, 
         groups: tags,
         keys: Arc::new(keys),
     })
+}
+
+/// The files that a configuration names.
+pub fn files(config: &Config) -> impl Iterator<Item = &Path> {
+    let secrets = [Some(&config.key), config.unlock_with.as_ref()];
+    let groups = config.peers.iter().map(|peer| &peer.group);
+    let all = secrets.into_iter().flatten().chain(groups);
+    all.map(PathBuf::as_path)
+}
+
+/// Refuses what is not a file: whoever opens a pipe waits for another program.
+fn refuse_pipe(path: &Path) -> Result<(), Failure> {
+    match path.metadata() {
+        Ok(is) if !is.is_file() && !is.is_dir() => {
+            Err(Failure::file(path, "need a file, have a pipe or a device"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads all files of a configuration that is to be in force, and keeps how new they are.
@@ -78,7 +101,7 @@ fn keep(config: &Config, memory: &Memory, material: &Material<Arc<Keyring>>) {
     let files = by_path(config, &material.groups);
     if let Err(failure) = memory.take(files, &material.keys) {
         let why = failure.message;
-        tracing::warn!("{why}: after a restart an older group file would count; tried again");
+        tracing::warn!("{why}: {NOT_KEPT}");
     }
 }
 

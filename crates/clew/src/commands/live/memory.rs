@@ -139,6 +139,11 @@ impl Memory {
         !known.is_kept && self.keep(&mut known).is_ok()
     }
 
+    /// Returns whether the file has what is known.
+    pub fn is_kept(&self) -> bool {
+        self.known().is_kept
+    }
+
     fn keep(&self, known: &mut Known) -> Result<(), Failure> {
         let written = self.write(&known.groups);
         known.is_kept = written.is_ok();

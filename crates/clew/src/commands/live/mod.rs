@@ -1,9 +1,12 @@
 //! `clew up`, `clew down`, `clew status`, `clew confirm`, `clew reload`
 
+mod child;
 mod down;
 mod exchange;
+mod failing;
 mod firewall;
 mod guard;
+mod lines;
 mod material;
 mod memory;
 mod own;
@@ -26,8 +29,10 @@ pub use up::up;
 use crate::failure::Failure;
 use clew_live::config::{Config, ConfigError, Rule, is_name};
 use clew_live::setup::{Place, SetupError};
+use clew_live::visible::visible;
 use nix::unistd::geteuid;
 use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 impl From<ConfigError> for Failure {
@@ -96,6 +101,34 @@ fn port_failed(port: u16, error: &io::Error) -> Failure {
     }
 }
 
+/// Refuses an address for metrics that cannot be had.
+fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
+    TcpListener::bind(at).map(drop).map_err(|error| {
+        let (what, hint) = match error.kind() {
+            ErrorKind::AddrInUse => (
+                "another program has this address".to_owned(),
+                format!(
+                    "ss -Hltnp 'sport = {}' names it; `metrics` sets another one",
+                    at.port()
+                ),
+            ),
+            ErrorKind::AddrNotAvailable => (
+                "this host has no such address".to_owned(),
+                format!(
+                    "ip addr lists those it has; 127.0.0.1:{} is always there",
+                    at.port()
+                ),
+            ),
+            ErrorKind::PermissionDenied => (
+                "permission denied".to_owned(),
+                "the data plane's user may not have ports below 1024".to_owned(),
+            ),
+            _ => (error.to_string(), "choose another address".to_owned()),
+        };
+        Failure::new(format!("metrics = \"{at}\": {what}")).hint(hint)
+    })
+}
+
 /// Refuses to go on without root.
 fn need_root(command: &str) -> Result<(), Failure> {
     match geteuid().is_root() {
@@ -112,13 +145,17 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
         }
         return match is_name(name) {
             true => Ok(Place::of(name)),
-            false => Err(Failure::new(format!("{name}: not a name of a daemon"))
-                .hint("use the `name` of its configuration, or the configuration file")),
+            false => Err(
+                Failure::new(format!("{}: not a name of a daemon", visible(name)))
+                    .hint("use the `name` of its configuration, or the configuration file"),
+            ),
         };
     }
     match Place::names().as_slice() {
         [one] => Ok(Place::of(one)),
-        [] => Err(Failure::new("no daemon is set up").hint("clew up CONFIG")),
+        [] => Err(Failure::new("no daemon is set up")
+            .no()
+            .hint("clew up CONFIG")),
         several => Err(Failure::new(format!(
             "several daemons are set up: {}",
             several.join(", ")

@@ -50,6 +50,14 @@ fn found(config: &Config, own: &[IpNet]) -> Option<String> {
             at.ip()
         ));
     }
+    let is_broadcast = |ip: IpAddr| own.iter().any(|one| is_broadcast(one, ip));
+    let mut endpoints = config.peers.iter().filter_map(|peer| peer.endpoint);
+    if let Some(at) = endpoints.find(|at| is_broadcast(at.ip())) {
+        return Some(format!(
+            "{name}: endpoint {at}: {} is the broadcast address of this host's network",
+            at.ip()
+        ));
+    }
     let is_narrow = |prefix: &IpNet, one: &IpNet| match config.carrier {
         CarrierMode::Trailer => prefix.prefix_len() == prefix.max_prefix_len(),
         CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
@@ -64,6 +72,12 @@ fn found(config: &Config, own: &[IpNet]) -> Option<String> {
             "{name}: prefix {prefix}: {ip} is this host's own address"
         ))
     })
+}
+
+/// Whether all hosts of a network have an address. Links between two hosts have none like that.
+fn is_broadcast(network: &IpNet, ip: IpAddr) -> bool {
+    let has_one = matches!(network, IpNet::V4(_)) && network.prefix_len() <= 30;
+    has_one && network.broadcast() == ip
 }
 
 #[cfg(test)]
@@ -92,6 +106,10 @@ mod tests {
                 "lan: prefix fd00::1/128: fd00::1 is this host's own address",
             ),
             (
+                "prefixes = [\"10.0.0.2/32\"]\nendpoint = \"10.0.0.255\"",
+                "lan: endpoint 10.0.0.255:4909: 10.0.0.255 is the broadcast address of this host's network",
+            ),
+            (
                 "prefixes = [\"10.0.0.0/24\"]",
                 "lan: prefix 10.0.0.0/24: 10.0.0.1 is this host's own address",
             ),
@@ -107,6 +125,7 @@ mod tests {
             "prefixes = [\"10.0.0.2/32\"]\nendpoint = \"10.0.0.2\"",
             "prefixes = [\"10.0.0.0/16\"]\nendpoint = \"10.0.0.2\"",
             "prefixes = [\"0.0.0.0/0\"]",
+            "prefixes = [\"10.0.0.2/32\"]\nendpoint = \"192.0.2.255\"",
         ] {
             assert_eq!(said(peer, "", &own), None, "{peer}");
         }

@@ -1,10 +1,10 @@
 //! The process that runs the data plane, without any privilege.
 
 use super::exchange::{
-    ATTACH, ATTACHED, FAILED, GO, PREPARED, READY, SOCKETS, VERSION, check_version,
+    ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION, check_version,
 };
 use super::memory::Memory;
-use super::{material, queue};
+use super::{material, queue, refuse_metrics};
 use crate::failure::{Failure, Status};
 use crate::metrics::{Endpoint, LiveMetrics};
 use crate::random;
@@ -13,6 +13,7 @@ use clew_live::config::{CarrierMode, Config};
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Given, Hooks, Loaded, run};
 use clew_live::setup::{Place, account, privileges};
+use clew_live::visible::visible;
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -20,6 +21,7 @@ use sd_notify::NotifyState;
 use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks signals in this thread and those that it will start, so that they can be read.
 pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
@@ -53,17 +55,40 @@ type FromFiles = Loaded<Arc<Keyring>>;
 
 /// Opens the devices with the privileges of root, gives these up, reads all files, and runs.
 pub(super) fn start(path: &Path, config: Config) -> Result<Status, Failure> {
-    let (devices, loaded) = prepare(path, &config).inspect_err(|failure| {
-        // The supervisor tells whoever asked for this data plane.
-        say!("{FAILED}{}", failure.message);
-    })?;
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let done = prepare_and_run(path, config, &is_ready);
+    done.map_err(|failure| match is_ready.load(Ordering::Acquire) {
+        true => failure,
+        false => refuse(&failure),
+    })
+}
+
+/// Leaves it to the supervisor to tell why this data plane does not start.
+fn refuse(failure: &Failure) -> Failure {
+    say!("{FAILED}{}", visible(&failure.message));
+    if let Some(hint) = &failure.hint {
+        say!("{HINT}{}", visible(hint));
+    }
+    Failure::new("")
+}
+
+fn prepare_and_run(
+    path: &Path,
+    config: Config,
+    is_ready: &Arc<AtomicBool>,
+) -> Result<Status, Failure> {
+    let (devices, loaded) = prepare(path, &config)?;
     say!("{PREPARED}");
     wait_for(ATTACH)?;
     let attached = devices.attach();
     attached.map_err(|error| Failure::new(format!("interface {}: {error}", config.interface)))?;
     say!("{ATTACHED}");
     wait_for(GO)?;
-    serve(path, config, devices, loaded, || say!("{READY}"))
+    let is_ready = Arc::clone(is_ready);
+    serve(path, config, devices, loaded, move || {
+        is_ready.store(true, Ordering::Release);
+        say!("{READY}");
+    })
 }
 
 /// Nothing waits in the queue of the interface meanwhile, and another data plane may still run.
@@ -157,17 +182,19 @@ fn serve(
     let metrics = LiveMetrics::default();
     let endpoint = config.metrics.map(|at| {
         let metrics = metrics.clone();
+        refuse_metrics(at)?;
         Endpoint::listen(at, move || metrics.text())
     });
     let endpoint = endpoint.transpose()?;
     if let Some(endpoint) = &endpoint {
-        mention!("metrics at http://{}/metrics", endpoint.at);
+        tracing::info!("metrics at http://{}/metrics", endpoint.at);
     }
     warn_of_fallbacks(&config, &devices);
     // The data plane before may have read newer group files meanwhile.
     let memory = Arc::new(memory_of(&config)?);
     material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
+    let known = place.known_groups();
     let hooks = Hooks {
         load: Box::new(move |config| {
             material::take(config, &memory).map_err(|failure| failure.message)
@@ -177,14 +204,18 @@ fn serve(
         succession: place.succession(),
         accepted: place.accepted(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        trouble: Box::new(move || {
+            if kept.keep_again() {
+                tracing::info!("there is room again: which group files are too old is kept");
+            }
+            let trouble = || format!("{}: {}", known.display(), material::NOT_KEPT);
+            (!kept.is_kept()).then(trouble)
+        }),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
             metrics.set_in_force(place.trouble().is_none());
-            if kept.keep_again() {
-                tracing::info!("there is room again: which group files are too old is kept");
-            }
             if let Some(endpoint) = &endpoint {
                 endpoint.heartbeat.beat();
                 endpoint.heartbeat.set_able(can_sign);

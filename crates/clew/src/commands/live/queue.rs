@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{QueueProcess, copies_socket};
 use clew_live::config::Config;
+use clew_live::setup::privileges::without_terminal;
 use clew_live::setup::{account, privileges};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,13 +15,15 @@ use std::process::{Command, Stdio};
 pub(super) fn start(path: &Path) -> Result<OwnedFd, Failure> {
     let failed = |error: io::Error| Failure::new(format!("cannot start the queue: {error}"));
     let (plane, queue) = copies_socket().map_err(failed)?;
-    Command::new("/proc/self/exe")
+    let mut command = Command::new("/proc/self/exe");
+    command
         .args(["up", "--stage", "queue"])
         .arg(path)
         .stdin(Stdio::from(queue))
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(failed)?;
+        .stdout(Stdio::null());
+    // Its lines go where the data plane's go.
+    without_terminal(&mut command);
+    command.spawn().map_err(failed)?;
     Ok(plane)
 }
 

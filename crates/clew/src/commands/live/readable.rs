@@ -1,7 +1,8 @@
 //! Which file the data plane's user cannot read, and what makes it readable.
 
+use crate::exposure::give_to;
 use clew_live::config::Config;
-use nix::unistd::User;
+use nix::unistd::{Group, User};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -35,11 +36,13 @@ fn repair(path: &Path, is_secret: bool, user: &User) -> Option<String> {
     if may(&file, user, READ) {
         return None;
     }
-    let path = path.display();
-    Some(match is_secret {
-        false => format!("chmod o+r {path}"),
-        true if file.uid() == user.uid.as_raw() => format!("chmod 600 {path}"),
-        true => format!("chown {} {path} && chmod 600 {path}", user.name),
+    let shown = path.display();
+    let group = Group::from_gid(user.gid).ok().flatten();
+    Some(match (is_secret, group) {
+        (false, _) => format!("chmod o+r {shown}"),
+        (true, _) if file.uid() == user.uid.as_raw() => format!("chmod 600 {shown}"),
+        (true, Some(group)) => give_to(path, &group.name),
+        (true, None) => give_to(path, &user.gid.to_string()),
     })
 }
 
@@ -87,7 +90,7 @@ mod tests {
         mode(folder.path(), 0o755);
         assert_eq!(repair(&path, true, &other), None);
         mode(&path, 0o600);
-        let wanted = format!("chown clew {shown} && chmod 600 {shown}");
+        let wanted = format!("chown root:61234 {shown} && chmod 640 {shown}");
         assert_eq!(repair(&path, true, &other), Some(wanted));
         assert_eq!(
             repair(&path, false, &other),

@@ -70,7 +70,7 @@ pub(super) fn answer<T>(place: &Place, done: &Result<T, Failure>) {
 }
 
 /// Writes a file that is whole as soon as it is there.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let new = path.with_extension("new");
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path));
     written.map_err(|error| Failure::io(path, &error))

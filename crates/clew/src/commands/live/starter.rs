@@ -1,7 +1,10 @@
 //! Starts data planes, one after the other, with what the supervisor keeps for them.
 
-use super::exchange::{ATTACH, ATTACHED, FAILED, GO, PREPARED, READY, SOCKETS, VERSION};
+use super::child::Running;
+use super::exchange::{ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION};
+use super::failing::Failing;
 use super::guard::Guard;
+use super::lines::Words;
 use super::plane::listening;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
 use super::teller::{BEAT, alive};
@@ -13,23 +16,23 @@ use clew_live::setup::EXCHANGE;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, poll};
-use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::SignalFd;
-use nix::unistd::Pid;
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long the data plane may take to start.
 const START: Duration = Duration::from_secs(20);
 
-/// How long it may take to end before it is killed.
-const END: Duration = Duration::from_secs(5);
+/// How long a data plane that cannot start may take to say what helps.
+const LAST_WORD: Duration = Duration::from_millis(200);
+
+/// How the failure of a start begins.
+pub(super) const NOT_STARTED: &str = "the data plane did not start: ";
 
 /// Waits before a data plane that failed starts again: doubled each time, up to the second.
 pub(super) const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
@@ -48,9 +51,9 @@ pub(super) struct Starter<'a> {
 
 /// A data plane that has all that it needs, and waits for its turn.
 struct Prepared {
-    child: Child,
+    child: Running,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    output: Words<ChildStdout>,
 }
 
 impl<'a> Starter<'a> {
@@ -100,16 +103,16 @@ impl<'a> Starter<'a> {
             .envs(kept_variables())
             .env(VERSION, EXCHANGE.to_string())
             .env(SOCKETS, numbers.join(","))
-            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         self.inherit(true).map_err(failed)?;
-        let child = command.spawn();
+        let child = Running::spawn(&mut command);
         self.inherit(false).map_err(failed)?;
         let mut child = child.map_err(failed)?;
-        let (input, output) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+        let both = child.child();
+        let (input, output) = (both.stdin.take(), both.stdout.take().map(Words::of));
         let (Some(input), Some(mut output)) = (input, output) else {
-            end(&mut child);
+            child.end();
             return Err(Failure::new("the data plane has no input or output"));
         };
         match self.hear(&mut output, PREPARED) {
@@ -119,7 +122,7 @@ impl<'a> Starter<'a> {
                 output,
             }),
             Err(failure) => {
-                end(&mut child);
+                child.end();
                 Err(failure)
             }
         }
@@ -138,7 +141,7 @@ impl<'a> Starter<'a> {
     }
 
     /// Starts the data plane and waits until packets go through.
-    pub fn start(&self) -> Result<Child, Failure> {
+    pub fn start(&self) -> Result<Running, Failure> {
         let attached = self.prepare_and_attach()?;
         self.go(attached)
     }
@@ -150,7 +153,7 @@ impl<'a> Starter<'a> {
         Ok(prepared)
     }
 
-    fn go(&self, mut prepared: Prepared) -> Result<Child, Failure> {
+    fn go(&self, mut prepared: Prepared) -> Result<Running, Failure> {
         self.ask(&mut prepared, GO, READY)?;
         Ok(prepared.child)
     }
@@ -160,12 +163,12 @@ impl<'a> Starter<'a> {
         let told = writeln!(prepared.input, "{word}");
         let told = told.map_err(|error| not_started(&error.to_string()));
         let heard = told.and_then(|()| self.hear(&mut prepared.output, answer));
-        heard.inspect_err(|_| end(&mut prepared.child))
+        heard.inspect_err(|_| prepared.child.end())
     }
 
     /// Waits until a data plane says this word. Meanwhile the service manager hears that this process
     /// lives.
-    fn hear(&self, output: &mut BufReader<ChildStdout>, word: &str) -> Result<(), Failure> {
+    fn hear(&self, output: &mut Words<ChildStdout>, word: &str) -> Result<(), Failure> {
         let until = Instant::now() + START;
         loop {
             alive();
@@ -173,19 +176,17 @@ impl<'a> Starter<'a> {
             if left.is_zero() {
                 return Err(not_started(&format!("not in {START:?}")));
             }
-            let mut all = [output.get_ref().as_fd(), self.signals.as_fd()];
+            let mut all = [output.as_fd(), self.signals.as_fd()];
             let mut all = all.each_mut().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
             let polled = poll(&mut all, nap(left.min(BEAT)));
             if polled.is_ok() && all[0].any().unwrap_or(false) {
-                // One short line, or the end. The next one is not written before somebody asks for it.
-                let mut line = String::new();
-                let read = output.read_line(&mut line);
-                let said = line.trim_end();
-                return match said.strip_prefix(FAILED) {
-                    None if read.is_ok() && said == word => Ok(()),
-                    None => Err(not_started("it ended")),
-                    Some(why) => Err(not_started(why)),
-                };
+                // The next word is not written before somebody asks for it.
+                match output.read() {
+                    Ok(Some(said)) if said == word => return Ok(()),
+                    Ok(Some(said)) => return Err(refusal(&said, output)),
+                    Ok(None) => {}
+                    Err(_) => return Err(not_started("it ended")),
+                }
             }
             if let Ok(Some(signal)) = self.signals.read_signal()
                 && is_end(signal.ssi_signo)
@@ -198,7 +199,7 @@ impl<'a> Starter<'a> {
 
     /// Starts the data plane of another program, and ends the one that runs. What comes between waits
     /// in the sockets, and in the queue that the new one has of the interface.
-    pub fn hand_over(&mut self, running: &mut Child, program: PathBuf) -> Result<(), Failure> {
+    pub fn hand_over(&mut self, running: &mut Running, program: PathBuf) -> Result<(), Failure> {
         if self.up.config.carrier == CarrierMode::Trailer {
             return Err(Failure::new(
                 "carrier = \"trailer\": the kernel's queue has one process, so nothing can be handed \
@@ -211,7 +212,8 @@ impl<'a> Starter<'a> {
             self.program.clone_from(&earlier);
             Failure::new(format!("{}; the one before goes on", failure.message))
         })?;
-        end(running);
+        // Packets wait meanwhile.
+        running.stop();
         let started = self.go(attached).or_else(|failure| {
             tracing::error!("{}; the program before starts again", failure.message);
             self.program = earlier;
@@ -225,7 +227,7 @@ impl<'a> Starter<'a> {
     }
 
     /// Starts the data plane of another program while none runs.
-    fn start_other(&mut self, program: PathBuf) -> Result<Child, Failure> {
+    fn start_other(&mut self, program: PathBuf) -> Result<Running, Failure> {
         let earlier = std::mem::replace(&mut self.program, program);
         let started = self.mend().and_then(|()| self.start());
         let started = started.inspect_err(|_| self.program = earlier);
@@ -248,18 +250,25 @@ impl<'a> Starter<'a> {
 
     /// Starts the data plane again and again, after ever longer waits; or that of another program, as soon
     /// as somebody asks for one.
-    pub fn restart(&mut self, mut wait: Duration, guard: &mut Guard<'_>) -> Result<Child, Ended> {
+    pub fn restart(&mut self, mut wait: Duration, guard: &mut Guard<'_>) -> Result<Running, Ended> {
         loop {
             let started = match self.wait_again(wait, guard)? {
                 Some(program) => self.start_other(program),
                 None => self.mend().and_then(|()| self.start()),
             };
-            match started {
-                Ok(child) => return Ok(child),
-                Err(_) if self.is_asked_to_end() => return Err(Ended::Asked),
-                Err(failure) => tracing::error!("{}", failure.message),
-            }
             wait = (wait * 2).min(AGAIN[1]);
+            match started {
+                Ok(child) => {
+                    Failing::over(self.up.place);
+                    tracing::warn!("the data plane is up again");
+                    return Ok(child);
+                }
+                Err(_) if self.is_asked_to_end() => return Err(Ended::Asked),
+                Err(failure) => {
+                    tracing::error!("{}; it is tried again in {wait:?}", failure.message);
+                    Failing::say(self.up.place, &failure, wait);
+                }
+            }
         }
     }
 
@@ -287,27 +296,27 @@ impl<'a> Starter<'a> {
 }
 
 fn not_started(why: &str) -> Failure {
-    Failure::new(format!("the data plane did not start: {why}"))
+    Failure::new(format!("{NOT_STARTED}{why}"))
+}
+
+/// What a data plane says in place of the word that is waited for.
+fn refusal(said: &str, output: &mut Words<ChildStdout>) -> Failure {
+    let Some(why) = said.strip_prefix(FAILED) else {
+        return not_started("it said something else than it was asked");
+    };
+    let failure = not_started(why);
+    // It ends at once, with or without another line.
+    let mut next = [PollFd::new(output.as_fd(), PollFlags::POLLIN)];
+    let is_there = poll(&mut next, nap(LAST_WORD)).is_ok_and(|count| count > 0);
+    let said = is_there.then(|| output.read().ok().flatten()).flatten();
+    match said.as_deref().and_then(|said| said.strip_prefix(HINT)) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 /// Variables that say how to write a log, and nothing else.
 fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
-    let names = ["JOURNAL_STREAM", "RUST_BACKTRACE", "TZ"].into_iter();
+    let names = ["RUST_BACKTRACE", "TZ"].into_iter();
     names.filter_map(|name| Some((name, std::env::var_os(name)?)))
-}
-
-/// Ends the data plane, by force if it takes too long.
-pub(super) fn end(child: &mut Child) {
-    let process = Pid::from_raw(child.id() as i32);
-    let until = Instant::now() + END;
-    alive();
-    let _ = kill(process, Signal::SIGTERM);
-    while Instant::now() < until {
-        match child.try_wait() {
-            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-            _ => return,
-        }
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }

@@ -1,11 +1,11 @@
 //! `clew status`, `clew reload`
 
+use super::failing::Failing;
 use super::place;
 use super::reasons::{List, sentence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
-use clew_live::config::is_name;
 use clew_live::control::{Answer, Request, ask};
 use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{
@@ -25,18 +25,21 @@ pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     if let Err(failure) = told.as_ref()
         && arguments.json
     {
-        say!("{}", absent(arguments.name.as_deref(), failure));
+        let place = place(arguments.name.as_deref()).ok();
+        say!(
+            "{}",
+            absent(place.as_ref(), arguments.name.as_deref(), failure)
+        );
     }
     told
 }
 
 /// What programs are told of a daemon that does not answer.
-fn absent(name: Option<&str>, failure: &Failure) -> Value {
-    let is_set_up = name.filter(|name| is_name(name));
+fn absent(place: Option<&Place>, name: Option<&str>, failure: &Failure) -> Value {
     json!({
-        "name": name,
+        "name": place.map(Place::name).or(name),
         "running": false,
-        "set_up": is_set_up.map(|name| Place::of(name).is_set_up()),
+        "set_up": place.map(Place::is_set_up),
         "error": failure.message,
     })
 }
@@ -81,16 +84,7 @@ pub fn reload(arguments: &LiveName) -> Result<Exit, Failure> {
 fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
     let name = place.name();
     ask(&place.control(), request).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused if place.is_set_up() => {
-            Failure::new(format!("{name} is set up, but its daemon does not run"))
-                .no()
-                .hint(format!("clew down {name}"))
-        }
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-            Failure::new(format!("{name} is not up"))
-                .no()
-                .hint("clew up CONFIG")
-        }
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => without_daemon(place),
         ErrorKind::PermissionDenied => {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
@@ -102,6 +96,34 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         }
         _ => Failure::new(format!("{name}: {error}")),
     })
+}
+
+/// Why nobody answers, and what helps.
+fn without_daemon(place: &Place) -> Failure {
+    let name = place.name();
+    let is_supervised = place.processes()[0].is_some();
+    match (is_supervised, place.is_set_up()) {
+        (true, _) => Failing::told(place).unwrap_or_else(|| {
+            Failure::new(format!("{name}: its data plane is starting"))
+                .no()
+                .hint(format!("run clew status {name} again"))
+        }),
+        (false, true) => {
+            let is_closed = place.kept().is_some_and(|kept| kept.fails_closed);
+            let undone = match is_closed {
+                true => ", which lets unsigned packets pass again",
+                false => "",
+            };
+            Failure::new(format!("{name} is set up, but its daemon does not run"))
+                .no()
+                .hint(format!(
+                    "clew up CONFIG starts it again; clew down {name} undoes the set-up{undone}"
+                ))
+        }
+        (false, false) => Failure::new(format!("{name} is not up"))
+            .no()
+            .hint("clew up CONFIG"),
+    }
 }
 
 fn counted(place: &Place) -> Filtered {
@@ -172,14 +194,21 @@ fn tell(status: &Status) {
     tell_outbound(&status.outbound);
     tell_inbound(&status.inbound);
     tell_filtered(status);
-    let steps = match status.inbound.clock_steps {
-        0 => String::new(),
-        steps => format!("; steps: {steps}"),
-    };
-    say!("clock     {}{steps}", clock_text(status.clock));
+    tell_clock(status.clock, status.inbound.clock_steps);
     for notice in &status.notices {
         let since = clock::to_the_second(notice.time.saturating_mul(SECOND_NS));
         say!("notice    since {since}: {}", notice.text);
+    }
+}
+
+/// A clock that nothing keeps right has a notice, which says what to do.
+fn tell_clock(clock: ClockStatus, steps: u64) {
+    let is_unkept = clock.is_synchronised == Some(false);
+    let text = (!is_unkept).then(|| clock_text(clock));
+    let steps = (steps > 0).then(|| format!("steps: {steps}"));
+    let parts: Vec<String> = [text, steps].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        say!("clock     {}", parts.join("; "));
     }
 }
 

@@ -1,8 +1,10 @@
 //! The process that keeps root: it sets up, waits, and undoes.
 
+use super::child::Running;
+use super::failing::Failing;
 use super::guard::Guard;
 use super::plane::signals;
-use super::starter::{AGAIN, Starter, end};
+use super::starter::{AGAIN, Starter};
 use super::teller::Teller;
 use super::{plural, replace};
 use crate::clock::{now_ns, spoken};
@@ -13,14 +15,12 @@ use clew_live::setup::{Facts, Force, Kept, Place, Plan, SetupError};
 use clew_packet::SECOND_NS;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
-use nix::unistd::Pid;
 use sd_notify::NotifyState;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// How often to look for a confirmation.
@@ -73,6 +73,7 @@ impl<'a> Supervised<'a> {
             Signal::SIGCHLD,
         ];
         let signals = signals(&wanted)?;
+        Failing::over(self.place);
         let prepared = self.prepare().and_then(|()| self.wait_for_confirmation());
         let confirm = self.or_undone(prepared)?;
         let starter = Starter::new(self, &signals);
@@ -80,7 +81,7 @@ impl<'a> Supervised<'a> {
         let started = starter.start();
         let mut child = self.or_undone(started)?;
         if let Err(failure) = self.capture() {
-            end(&mut child);
+            child.end();
             return self.or_undone(Err(failure));
         }
         let _ = sd_notify::notify(&[NotifyState::Ready]);
@@ -174,7 +175,7 @@ impl<'a> Supervised<'a> {
     /// Waits for signals, the end of the data plane, and a confirmation.
     fn watch(
         &self,
-        mut child: Child,
+        mut child: Running,
         starter: &mut Starter<'_>,
         confirm: Option<Duration>,
     ) -> Ended {
@@ -186,7 +187,7 @@ impl<'a> Supervised<'a> {
         loop {
             self.replace(&mut child, starter);
             if starter.is_asked_to_end() {
-                end(&mut child);
+                child.end();
                 return Ended::Asked;
             }
             let look = deadline.map(|_| LOOK);
@@ -196,17 +197,17 @@ impl<'a> Supervised<'a> {
             guard.look();
             match self.signal(&mut child, starter) {
                 Some(ended) => {
-                    end(&mut child);
+                    child.end();
                     return ended;
                 }
                 None => deadline = deadline.filter(|_| self.place.unconfirmed().exists()),
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                end(&mut child);
+                child.end();
                 return Ended::Unconfirmed;
             }
             teller.tell(self.place);
-            let Ok(Some(status)) = child.try_wait() else {
+            let Some(status) = child.ended() else {
                 continue;
             };
             let why = format!("the data plane ended: {status}");
@@ -217,6 +218,7 @@ impl<'a> Supervised<'a> {
                 again = AGAIN[0];
             }
             tracing::error!("{why}; nothing passes; it starts again in {again:?}");
+            Failing::say(self.place, &Failure::new(why), again);
             match starter.restart(again, &mut guard) {
                 Ok(new) => child = new,
                 Err(ended) => return ended,
@@ -227,7 +229,7 @@ impl<'a> Supervised<'a> {
 
     /// Hands over to another program, if somebody asks: SIGUSR1 only wakes this process, and may come while
     /// a data plane starts.
-    fn replace(&self, child: &mut Child, starter: &mut Starter<'_>) {
+    fn replace(&self, child: &mut Running, starter: &mut Starter<'_>) {
         if let Some(program) = replace::asked(self.place) {
             let done = starter.hand_over(child, program);
             if let Err(failure) = &done {
@@ -238,10 +240,10 @@ impl<'a> Supervised<'a> {
     }
 
     /// Takes one signal.
-    fn signal(&self, child: &mut Child, starter: &mut Starter<'_>) -> Option<Ended> {
+    fn signal(&self, child: &mut Running, starter: &mut Starter<'_>) -> Option<Ended> {
         let signal = starter.signals.read_signal().ok()??.ssi_signo;
         if signal == Signal::SIGHUP as u32 {
-            let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP);
+            child.signal(Signal::SIGHUP);
         }
         is_end(signal).then_some(Ended::Asked)
     }

@@ -2,7 +2,9 @@
 
 use super::probe::{self, Signer, State};
 use super::supervise::Planned;
-use super::{firewall, need_root, own, plane, plural, port_failed, queue, replace, supervise};
+use super::{
+    firewall, need_root, own, plane, plural, port_failed, queue, refuse_metrics, replace, supervise,
+};
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
@@ -13,12 +15,13 @@ use clew_live::setup::{
 use nix::unistd::{User, geteuid};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 pub fn up(arguments: &Up) -> Result<Status, Failure> {
     let path = arguments.config.as_path();
     let config = Config::read(path)?;
     match arguments.stage {
-        Some(Stage::Probe) => return probe::answer(&config),
+        Some(Stage::Probe) => return probe::answer(path, &config),
         Some(Stage::Plane) => return plane::start(path, config),
         Some(Stage::Queue) => return queue::run(&config),
         None if arguments.run_only => return plane::run_only(path, config),
@@ -39,6 +42,7 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         refuse_revoked(&config, &checked.signer)?;
     }
     place.refuse_second()?;
+    config.metrics.map_or(Ok(()), refuse_metrics)?;
     // What is in the way is noticed before the first file is written.
     let planned = match place.is_set_up() {
         true => None,
@@ -119,19 +123,47 @@ fn plan_for(config: &Config) -> Result<Planned, Failure> {
     Ok(Planned { facts, plan })
 }
 
-/// Whether the carrier's port can be had.
-fn tell_port(config: &Config) {
-    if config.carrier == CarrierMode::Trailer {
-        return;
-    }
-    match Udp::bind(config.port) {
-        Ok(_) => say!("UDP port       {}", config.port),
-        Err(error) => {
-            let failure = port_failed(config.port, &error);
-            say!("UDP port       no: {}", failure.message);
-            say!("               fine if it is clew@{}.socket", config.name);
+/// Tells whether the carrier's port and the address for metrics can be had.
+fn tell_ports(config: &Config) -> Result<(), Failure> {
+    let port = match config.carrier {
+        CarrierMode::Trailer => Ok(()),
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => tell_port(config),
+    };
+    let metrics = config.metrics.map_or(Ok(()), |at| {
+        let refused = refuse_metrics(at);
+        match &refused {
+            Ok(()) => say!("metrics        at http://{at}/metrics"),
+            Err(failure) => say!("metrics        no: {}", failure.message),
         }
+        refused
+    });
+    port.and(metrics).map_err(Failure::no)
+}
+
+fn tell_port(config: &Config) -> Result<(), Failure> {
+    let (name, port) = (&config.name, config.port);
+    let failure = match Udp::bind(port) {
+        Ok(_) => {
+            say!("UDP port       {port}");
+            return Ok(());
+        }
+        Err(error) => port_failed(port, &error),
+    };
+    let unit = format!("clew@{name}.socket");
+    if is_active(&unit) {
+        say!("UDP port       {port}, which {unit} has");
+        return Ok(());
     }
+    say!("UDP port       no: {}", failure.message);
+    Err(failure)
+}
+
+/// Whether the service manager runs a unit. Without one nobody does.
+fn is_active(unit: &str) -> bool {
+    let mut command = Command::new("systemctl");
+    let command = command.args(["is-active", "--quiet", unit]);
+    let status = command.stdin(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// `clew up --check`
@@ -164,7 +196,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         say!("set up         already: clew status {}", config.name);
         return signs(config, state);
     }
-    tell_port(config);
+    let ports = tell_ports(config);
     if !geteuid().is_root() {
         return Err(Failure::new("what would be done is known to root alone").hint("use sudo"));
     }
@@ -194,7 +226,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
     }
-    signs(config, state)
+    signs(config, state).and_then(|status| ports.map(|()| status))
 }
 
 /// Where packets without content come from. The other side has to know the address, or learns nothing from
@@ -221,7 +253,7 @@ fn keepalives(config: &Config, facts: &Facts) -> Vec<String> {
     lines
 }
 
-/// The answer of `--check`: no if the key signs nothing.
+/// The answer of `--check` about the key: no if it signs nothing.
 fn signs(config: &Config, state: &State) -> Result<Status, Failure> {
     match state {
         State::Signs(_) => Ok(Status::Yes),

@@ -1,0 +1,200 @@
+//! What a process without privileges says: its words for the supervisor, and its lines for people.
+//!
+//! Whoever breaks into such a process writes both. So each is read with a bound, and shown without control
+//! characters.
+
+use crate::failure::Failure;
+use clew_live::visible::{visible, visible_json};
+use serde::de::DeserializeOwned;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Longest line that is copied, in bytes.
+const LINE_MAX: usize = 4_096;
+
+/// Longest word for the supervisor, in bytes.
+const WORD_MAX: usize = 8_192;
+
+/// How long the last lines of a process that ended may take.
+const LAST: Duration = Duration::from_secs(1);
+
+/// The copying of a process's lines to the log of this one.
+pub(super) struct Copied {
+    /// Closed at the end.
+    end: Receiver<()>,
+}
+
+impl Copied {
+    /// Begins to copy. The lines go on as they come; nobody waits for the log's reader.
+    pub fn begin(from: impl Read + Send + 'static) -> Self {
+        let (held, end) = channel();
+        thread::spawn(move || {
+            copy(from, log);
+            drop(held);
+        });
+        Self { end }
+    }
+
+    /// Waits for the last lines of a process that ended, for a while: it may have left another one behind
+    /// that holds the pipe.
+    pub fn finish(&self) {
+        let _ = self.end.recv_timeout(LAST);
+    }
+}
+
+/// Copies lines until the other end is closed. A line that is too long is cut.
+fn copy(from: impl Read, mut to: impl FnMut(&str)) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    let mut is_rest = false;
+    loop {
+        line.clear();
+        let read = (&mut from)
+            .take(LINE_MAX as u64)
+            .read_until(b'\n', &mut line);
+        match read {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let is_whole = line.last() == Some(&b'\n');
+        if !is_rest {
+            let text = String::from_utf8_lossy(&line);
+            to(&visible(text.trim_end()));
+        }
+        is_rest = !is_whole;
+    }
+}
+
+/// Says a line at its level.
+fn log(line: &str) {
+    let level = |name: &str| line.strip_prefix(name);
+    if let Some(text) = level("clew: error: ") {
+        tracing::error!("{text}");
+    } else if let Some(text) = level("clew: warning: ") {
+        tracing::warn!("{text}");
+    } else if let Some(text) = level("clew: ") {
+        tracing::info!("{text}");
+    } else if !line.is_empty() {
+        // The last words of a thread, for example.
+        tracing::error!("{line}");
+    }
+}
+
+/// The words of a process, each one line.
+pub(super) struct Words<R> {
+    from: R,
+    held: Vec<u8>,
+}
+
+impl<R: Read + AsFd> Words<R> {
+    pub const fn of(from: R) -> Self {
+        let held = Vec::new();
+        Self { from, held }
+    }
+
+    /// Reads what is there, so that a process which writes half a line holds up nobody. Returns `None` if
+    /// the line is not whole.
+    ///
+    /// # Errors
+    /// The process closed its end, or its line is too long.
+    pub fn read(&mut self) -> io::Result<Option<String>> {
+        if self.whole().is_none() {
+            let mut piece = [0; 512];
+            match self.from.read(&mut piece)? {
+                0 => return Err(ErrorKind::UnexpectedEof.into()),
+                read => self.held.extend(&piece[..read]),
+            }
+        }
+        let Some(length) = self.whole() else {
+            return match self.held.len() > WORD_MAX {
+                true => Err(ErrorKind::InvalidData.into()),
+                false => Ok(None),
+            };
+        };
+        let line: Vec<u8> = self.held.drain(..=length).collect();
+        Ok(Some(visible(String::from_utf8_lossy(&line).trim_end())))
+    }
+
+    /// The length of the first line, if it is whole.
+    fn whole(&self) -> Option<usize> {
+        self.held.iter().position(|byte| *byte == b'\n')
+    }
+}
+
+impl<R: AsFd> AsFd for Words<R> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.from.as_fd()
+    }
+}
+
+/// Reads at most so many bytes to the end.
+pub(super) fn bounded(from: impl Read, most: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What came before an error counts.
+    let _ = from.take(most).read_to_end(&mut bytes);
+    bytes
+}
+
+/// Decodes what a process said in JSON, without control characters.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    let value = serde_json::from_slice(bytes).map_err(Failure::new)?;
+    serde_json::from_value(visible_json(value)).map_err(Failure::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn copied(text: &[u8]) -> Vec<String> {
+        let mut lines = Vec::new();
+        copy(text, |line| lines.push(line.to_owned()));
+        lines
+    }
+
+    #[test]
+    fn lines_are_copied_in_full_and_control_nothing() {
+        let lines = copied(b"clew: one\nclew: error: two \xff\n\x1b]0;x\x07\x9b\r\n\nlast");
+        let wanted = [
+            "clew: one",
+            "clew: error: two \u{fffd}",
+            "\\u{1b}]0;x\\u{7}\u{fffd}",
+            "",
+            "last",
+        ];
+        assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_and_the_next_one_is_whole() {
+        let mut text = vec![b'x'; 10 * LINE_MAX];
+        text.extend(b"\nnext\n");
+        let lines = copied(&text);
+        assert_eq!(lines.len(), 2, "{}", lines.len());
+        assert_eq!((lines[0].len(), lines[1].as_str()), (LINE_MAX, "next"));
+    }
+
+    #[test]
+    fn words_come_in_pieces_and_are_bounded() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut words = Words::of(reader);
+        writer.write_all(b"prep").unwrap();
+        assert_eq!(words.read().unwrap(), None);
+        writer.write_all(b"ared\nfailed: \x1b\n").unwrap();
+        assert_eq!(words.read().unwrap().as_deref(), Some("prepared"));
+        assert_eq!(words.read().unwrap().as_deref(), Some("failed: \\u{1b}"));
+        writer.write_all(&[b'x'; WORD_MAX + 1]).unwrap();
+        let end = std::iter::from_fn(|| match words.read() {
+            Ok(word) => Some(word),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::InvalidData);
+                None
+            }
+        });
+        assert!(end.count() <= WORD_MAX / 512 + 1, "without bound");
+    }
+}
