@@ -6,6 +6,7 @@ use super::lan::{Lan, ONE, OTHER, TWO, text, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
+use std::path::Path;
 
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 
@@ -135,6 +136,7 @@ fn settings_that_two_daemons_need_stay_until_both_are_down() {
     lan.down(ONE);
     assert_eq!(value(&lan), "1\n");
     assert_eq!(lan.state(ONE), before);
+    fs::remove_dir_all(Path::new("/var/lib/clew-live").join(&other)).unwrap();
 }
 
 #[test]
