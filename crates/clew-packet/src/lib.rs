@@ -131,6 +131,7 @@ pub use reason::{Counters, Reason, SignOutcome, Verdict};
 pub use receiver::live::Screened;
 pub use receiver::pending::{Affinity, Checked, Pending, Windows};
 pub use receiver::replay::{BadMemory, Replay};
+pub use receiver::seconds::{AcceptedSeconds, Interval};
 pub use receiver::waiting::{Ticket, WAITING_MAX};
 pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use restorer::{Restored, Restorer};

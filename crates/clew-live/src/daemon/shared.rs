@@ -1,9 +1,10 @@
 //! What the threads of a data plane share.
 //!
 //! A thread that holds a lock takes only those behind it in this order: `delivery`, `peers`, `outbound`,
-//! `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
+//! `accepted`, `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
 //! signature is verified. `outbound` is held while precursors are prepared that the pool lacks: 8 at a time.
 
+use super::accepted::Accepted;
 use super::drops::{DroppedIn, Drops};
 use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
@@ -22,6 +23,7 @@ use clew_wire::Instant;
 use nix::time::{ClockId, clock_gettime};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -91,6 +93,9 @@ pub(super) struct Shared<K> {
     pub delivery: Mutex<Deliverer>,
     pub peers: Mutex<PeerTable>,
     pub drops: Mutex<Drops>,
+    pub accepted: Mutex<Accepted>,
+    /// The state of `inbound` that is kept there: written by whoever delivers.
+    pub accepted_number: AtomicU64,
     pub wake_sender: Wake,
     pub wake_receiver: Wake,
     /// When the receiver's wait ends, in nanoseconds.
@@ -118,6 +123,7 @@ impl<K: KeySource> Shared<K> {
         devices: Devices,
         material: Material<K>,
         secret: [u8; 32],
+        accepted: &Path,
     ) -> io::Result<Self> {
         let clock = Clock::new();
         let now = clock.now();
@@ -150,6 +156,8 @@ impl<K: KeySource> Shared<K> {
             }),
             peers: Mutex::new(peers),
             drops: Mutex::default(),
+            accepted: Mutex::new(Accepted::read(accepted, now.wall)),
+            accepted_number: AtomicU64::new(0),
             wake_sender: Wake::new()?,
             wake_receiver: Wake::new()?,
             receiver_due: AtomicU64::new(0),
@@ -301,7 +309,7 @@ impl<K: KeySource> Shared<K> {
         let mut inbound = lock(&self.inbound);
         let next = inbound.deliver(self.clock.now(), ready);
         let has_work = inbound.has_work();
-        drop(inbound);
+        self.keep_new(inbound);
         if has_work {
             self.work.notify_one();
         }

@@ -73,12 +73,11 @@ where
     let Loaded { stamps, material } = loaded;
     let mut secret = [0; 32];
     (hooks.rng)().fill_bytes(&mut secret);
-    let shared = Shared::new(config, devices, material, secret);
+    let shared = Shared::new(config, devices, material, secret, &hooks.accepted);
     let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
     shared.begin_to_count();
-    let mut accepted = Accepted::read(&hooks.accepted);
     if !take_over(&shared, &hooks.succession) {
-        forget(&shared, &mut accepted);
+        shared.forget();
     }
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
@@ -92,7 +91,6 @@ where
             filtered: Filtered::default(),
             clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
-            accepted: &mut accepted,
         };
         supervisor.see_signer();
         on_ready();
@@ -110,7 +108,7 @@ where
         }
         Ok(())
     })?;
-    accepted.end(lock(&shared.inbound).latest_accepted());
+    shared.keep_accepted(Accepted::end);
     if let Err(error) = shared.leave(&succession) {
         warn!(
             "{}: {error}: the next data plane begins anew",
@@ -118,19 +116,6 @@ where
         );
     }
     Ok(())
-}
-
-/// Refuses what data planes before this one may have accepted.
-fn forget<K: KeySource>(shared: &Shared<K>, accepted: &mut Accepted) {
-    let now = shared.clock.now().wall;
-    if let Some(ahead) = accepted.limit(now) {
-        warn!(
-            "the clock is {ahead:.0?} behind what was accepted before: nothing is accepted for half a minute"
-        );
-    }
-    if let Some(until) = accepted.until() {
-        lock(&shared.inbound).forgot_until(until);
-    }
 }
 
 /// Takes over what the data plane before left. Returns whether it left anything: else nothing is accepted that
@@ -213,7 +198,6 @@ struct Supervisor<'a, K, R> {
     filtered: Filtered,
     clocks: Clocks,
     turns: [u64; 2],
-    accepted: &'a mut Accepted,
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -281,8 +265,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
         self.notices.forget(now);
         self.shared.count_arrivals();
-        let latest = lock(&self.shared.inbound).latest_accepted();
-        self.accepted.see(latest);
+        self.shared.keep_accepted(Accepted::tick);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         self.shared.keep_alive();
