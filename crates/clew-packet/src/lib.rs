@@ -122,7 +122,7 @@ mod time;
 mod wire;
 
 pub use carrier::{COOKIE_BYTES, Carrier, DATAGRAM_MAX, OuterAddresses, datagram, fragment};
-pub use net::flow::{Flow, flow, source};
+pub use net::flow::{Flow, flow, flow_and_upper, source};
 pub use net::frame::Frame;
 pub use net::ip::EXTENSION_HEADERS_MAX;
 pub use net::link::{LinkType, VLAN_TAGS_MAX};

@@ -4,6 +4,7 @@ use super::gate::Gate;
 use super::order::{Arrived, FlowKey, Token};
 use super::queue::Source;
 use super::standing::Class;
+use super::trailed_flow::TrailedFlow;
 use super::work::{Job, Task};
 use super::{Inbound, REPLIES_MAX, Refused};
 use crate::ecn;
@@ -25,7 +26,7 @@ pub(super) struct Origin<'a> {
     /// It was put together from fragments.
     is_in_parts: bool,
     /// The packet's flow, if anybody may have written its address: there is no cookie that proves it.
-    flow: Option<Source>,
+    flow: Option<TrailedFlow>,
 }
 
 impl<K: KeySource> Inbound<K> {
@@ -124,9 +125,9 @@ impl<K: KeySource> Inbound<K> {
     }
 
     /// Takes a packet with its trailer in.
-    pub(super) fn arrive_trailed(&mut self, packet: &[u8], now: Moment) {
+    pub(super) fn arrive_trailed(&mut self, bytes: &[u8], now: Moment) {
         let is_trailed = |packet: &SignedPacket<'_>| packet.trailer().carrier == Carrier::Trailer;
-        let packet = match read(&Frame::whole(LinkType::RAW, packet)) {
+        let packet = match read(&Frame::whole(LinkType::RAW, bytes)) {
             Ok(packet) if is_trailed(&packet) => packet,
             // A datagram of another carrier, whose last bytes look like a trailer's.
             Ok(_) => return self.count(Reason::NoTrailer),
@@ -146,7 +147,7 @@ impl<K: KeySource> Inbound<K> {
             // Nobody was asked for one.
             has_cookie: true,
             is_in_parts: false,
-            flow: Some(Source::of_flow(&flow.key())),
+            flow: TrailedFlow::of(bytes),
         };
         self.arrive_packet(packet, &from, now);
     }
@@ -230,11 +231,12 @@ impl<K: KeySource> Inbound<K> {
     }
 
     /// Returns who is judged by a packet's signature: its address, or its flow if one of that flow held
-    /// before. Whoever writes the address of a peer, and sees none of its packets, does not know its
-    /// flows, and takes only from the share of new ones.
+    /// before, or if this host opened it. Whoever writes the address of a peer, and sees none of its
+    /// packets, does not know its flows, and takes only from the share of new ones.
     fn judged(&self, address: Source, from: &Origin<'_>) -> Source {
+        let names = from.flow.iter().flat_map(|flow| [flow.own, flow.opened]);
         let is_good = |flow: &Source| self.queue.standings.is_good(*flow);
-        from.flow.filter(is_good).unwrap_or(address)
+        { names }.find(is_good).unwrap_or(address)
     }
 
     /// Returns the address that a signature is verified for. Who copies packets may bring the last share

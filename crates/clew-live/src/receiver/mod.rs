@@ -16,6 +16,7 @@ mod order;
 mod peers;
 mod queue;
 mod standing;
+mod trailed_flow;
 mod verdict;
 mod work;
 
@@ -47,6 +48,7 @@ use order::Order;
 use peers::Peers;
 use queue::FairQueue;
 use std::time::Duration;
+use trailed_flow::TrailedFlow;
 use work::Task;
 
 /// Most cookies that are given in a second: a half each for sources that are known and others.
@@ -204,6 +206,13 @@ impl<K: KeySource> Inbound<K> {
         }
         self.see_overload(now.instant);
         self.arrive_trailed(packet, now);
+    }
+
+    /// Takes note of a packet that this host sends in the carrier `trailer`: answers to it are expected.
+    pub fn expect_answers(&mut self, packet: &[u8], now: Instant) {
+        if let Some(flow) = TrailedFlow::answers(packet) {
+            self.queue.standings.expect_flow(flow, now);
+        }
     }
 
     /// Takes signatures for a verifier. Returns `None` if none waits, or the budget is spent.

@@ -1,6 +1,8 @@
 //! The second half of a packet's way: from its verdict to its delivery.
 
 use super::order::Token;
+use super::queue::Source;
+use super::trailed_flow::TrailedFlow;
 use super::work::{Job, Task};
 use super::{Inbound, Refused};
 use crate::mss;
@@ -30,11 +32,9 @@ impl<K: KeySource> Inbound<K> {
         if says_something {
             self.queue.standings.judged(job.address, held, now);
         }
-        if let Some(flow) = job.flow.filter(|flow| held && *flow != job.address) {
-            // A duplicate is somebody's copy, and no sign of a flow.
-            if says_something {
-                self.queue.standings.judged(flow, true, now);
-            }
+        // A duplicate is somebody's copy, and no sign of a flow.
+        if let Some(flow) = job.flow.filter(|_| held && says_something) {
+            self.see_flow(&flow, job.address, now);
         }
         if held && is_own {
             self.metrics.good_signatures += 1;
@@ -53,6 +53,19 @@ impl<K: KeySource> Inbound<K> {
                 Received::Waiting(_) => self.refuse(token, now),
             }
             self.settle(now);
+        }
+    }
+
+    /// A signature of a flow held.
+    fn see_flow(&mut self, flow: &TrailedFlow, judged: Source, now: Instant) {
+        let standings = &mut self.queue.standings;
+        if flow.own != judged {
+            standings.judged(flow.own, true, now);
+        }
+        if let Some([next, second, former]) = flow.ranges {
+            standings.expect_flow(next, now);
+            standings.expect_flow(second, now);
+            standings.forget_flow(former);
         }
     }
 
