@@ -11,6 +11,7 @@ mod keepalive;
 mod notices;
 mod options;
 mod peers;
+mod quoted;
 mod receive;
 mod refill;
 mod reload;

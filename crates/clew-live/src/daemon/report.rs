@@ -157,6 +157,9 @@ impl<K: KeySource> Shared<K> {
             refused,
             datagrams,
             datagram_bytes,
+            fragments_joined,
+            // The sender has them by their kind.
+            cookies: _,
             fragments_again,
             packets,
             bytes,
@@ -189,6 +192,7 @@ impl<K: KeySource> Shared<K> {
             dropped: named(lock(&self.drops).arriving.iter()),
             late,
             screened,
+            fragments_joined,
             fragments_again,
             clamped,
             cookies,

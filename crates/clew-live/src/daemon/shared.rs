@@ -10,7 +10,7 @@ use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
-use super::{Devices, Material};
+use super::{Devices, Material, quoted};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
 use crate::config::{CarrierMode, Config};
 use crate::identity::Identity;
@@ -226,6 +226,8 @@ impl<K: KeySource> Shared<K> {
         self.stop.store(true, Ordering::Relaxed);
         self.wake_sender.wake();
         self.wake_receiver.wake();
+        // A verifier between its look at `stop` and its wait holds the lock.
+        drop(lock(&self.inbound));
         self.work.notify_all();
     }
 
@@ -316,12 +318,12 @@ impl<K: KeySource> Shared<K> {
         if ready.is_empty() {
             return next;
         }
-        let all = ready.iter().map(|delivery| delivery.bytes.as_slice());
-        let empty = all.clone().filter(|packet| is_empty(packet)).count();
-        if empty > 0 {
-            self.drop_arriving(DroppedIn::Empty, empty);
+        let unwanted: Vec<_> = ready.iter().map(|of| self.unwanted(of)).collect();
+        for reason in unwanted.iter().flatten() {
+            self.drop_arriving(*reason, 1);
         }
-        let refused = writer.write(all.filter(|packet| !is_empty(packet)));
+        let wanted = { ready.iter().zip(&unwanted) }.filter(|(_, reason)| reason.is_none());
+        let refused = writer.write(wanted.map(|(delivery, _)| delivery.bytes.as_slice()));
         if refused > 0 {
             self.drop_arriving(DroppedIn::TunRefused, refused);
         }
@@ -331,6 +333,17 @@ impl<K: KeySource> Shared<K> {
             .drain(..)
             .for_each(|delivery| inbound.recycle(delivery.bytes));
         next
+    }
+
+    /// Why a verified packet is nothing for this host's kernel, if so.
+    fn unwanted(&self, delivery: &Delivery) -> Option<DroppedIn> {
+        if is_empty(&delivery.bytes) {
+            return Some(DroppedIn::Empty);
+        }
+        let about = quoted::destination(&delivery.bytes)?;
+        let peer = lock(&self.peers).peers.find(about);
+        let is_other = peer.is_some_and(|peer| peer != delivery.peer);
+        is_other.then_some(DroppedIn::OtherPeer)
     }
 
     /// Tells the sender what peers acknowledge, if its windows follow that.

@@ -99,7 +99,7 @@ where
             finish(&shared, &threads);
         }
         shared.stop();
-        threads.refill.thread().unpark();
+        { threads.refills.iter() }.for_each(|refill| refill.thread().unpark());
         let [sent, received] = threads.planes.map(ScopedJoinHandle::join);
         ended?;
         for (what, done) in [("interface", sent), ("network", received)] {
@@ -156,7 +156,7 @@ fn finish<K: KeySource>(shared: &Shared<K>, threads: &Threads<'_>) {
 /// The threads whose end is the daemon's.
 struct Threads<'scope> {
     planes: [ScopedJoinHandle<'scope, io::Result<()>>; 2],
-    refill: ScopedJoinHandle<'scope, ()>,
+    refills: [ScopedJoinHandle<'scope, ()>; 2],
 }
 
 fn start<'scope, K, R>(
@@ -174,13 +174,15 @@ where
             receive::verify(shared, since, &mut rng());
         });
     }
-    scope.spawn(move || refill::run_if_short(shared, &mut rng()));
     Threads {
         planes: [
             scope.spawn(move || send::run(shared, &mut rng())),
             scope.spawn(move || receive::run(shared)),
         ],
-        refill: scope.spawn(move || refill::run(shared, &mut rng())),
+        refills: [
+            scope.spawn(move || refill::run(shared, &mut rng())),
+            scope.spawn(move || refill::run_if_short(shared, &mut rng())),
+        ],
     }
 }
 

@@ -46,6 +46,7 @@ impl<K: KeySource> Inbound<K> {
         };
         if let Rest::Cookie { echo, cookie } = parsed.rest {
             let (echo, cookie) = (*echo, *cookie);
+            self.metrics.cookies += 1;
             return Some(CookieMessage { echo, cookie });
         }
         let is_good = |cookie| self.jar.is_good(cookie, outer.source, now.instant);
@@ -106,6 +107,7 @@ impl<K: KeySource> Inbound<K> {
         match self.fragments.take(fragment, now.instant, from.outer.ecn) {
             Taken::Waits => {}
             Taken::Whole { datagram, tokens } => {
+                self.metrics.fragments_joined += tokens.len() as u64;
                 let ecn = tokens.into_iter().fold(from.outer.ecn, ecn::of_parts);
                 let whole = Origin {
                     outer: &Outer { ecn, ..*from.outer },
@@ -114,6 +116,8 @@ impl<K: KeySource> Inbound<K> {
                 };
                 self.arrive_whole(&datagram, &whole, now);
             }
+            // It waits, too, and has what the others get.
+            Taken::Again { of: None, .. } => {}
             Taken::Again {
                 is_second: true, ..
             } => self.metrics.fragments_again += 1,
@@ -174,6 +178,13 @@ impl<K: KeySource> Inbound<K> {
         let Some(ecn) = ecn_of(&packet, from) else {
             return self.metrics.refused.count(Refused::BadEcn);
         };
+        let source = Source::from(outer.source.ip());
+        let judged = self.judged(source, from);
+        let class = self.queue.standings.class(judged, now.instant);
+        // Before anything takes note of it: it has this reason alone, and a copy counts later.
+        if !self.may_hold(packet.length_max(), class) {
+            return self.metrics.refused.count(Refused::HoldFull);
+        }
         let looked = self.receiver.look_packet(Ok(packet), Some(now.wall));
         let taken = self.receiver.take(looked);
         // What it brought to packets that wait comes first: they arrived earlier.
@@ -183,7 +194,6 @@ impl<K: KeySource> Inbound<K> {
             Received::Done(_) | Received::Pending(_) => None,
             Received::Waiting(ticket) => Some(*ticket),
         };
-        let source = Source::from(outer.source.ip());
         let taken = match taken {
             Received::Pending(pending) => match pending.screen() {
                 Screened::MayHold(pending) => Received::Pending(pending),
@@ -202,9 +212,8 @@ impl<K: KeySource> Inbound<K> {
             bytes,
             from: outer.source,
         };
-        let judged = self.judged(source, from);
-        let class = self.queue.standings.class(judged, now.instant);
-        let Some(token) = self.hold(line, class, delivery, ticket, now.instant) else {
+        let is_valid = matches!(taken, Received::Done(_));
+        let Some(token) = self.hold(line, class, (delivery, is_valid), ticket, now.instant) else {
             return;
         };
         match taken {
@@ -260,18 +269,27 @@ impl<K: KeySource> Inbound<K> {
         self.settle(now);
     }
 
+    /// Returns whether a packet of so many bytes at most has room, or another one can make some.
+    fn may_hold(&self, bytes: usize, class: Class) -> bool {
+        self.order.has_room(bytes) || self.order.oldest(class).is_some()
+    }
+
     /// Holds a packet. The oldest one makes room, and a known source's for no unknown one. Returns `None`
-    /// if there is no room.
+    /// if there is no room. A packet that is valid already was counted: it takes the place of at least one,
+    /// so that it exceeds the bounds by its own length at most.
     fn hold(
         &mut self,
         line: FlowKey,
         class: Class,
-        delivery: Delivery,
+        (delivery, is_valid): (Delivery, bool),
         ticket: Option<Ticket>,
         now: Instant,
     ) -> Option<Token> {
         while !self.order.has_room(delivery.bytes.len()) {
             let Some((oldest, of)) = self.order.oldest(class) else {
+                if is_valid {
+                    break;
+                }
                 match ticket {
                     // It is counted as `too-few-shares`.
                     Some(ticket) => drop(self.receiver.give_up(ticket)),

@@ -13,14 +13,11 @@ use clew_wire::Instant;
 impl<K: KeySource> Inbound<K> {
     /// Takes a verified signature in, for its packet and for those that wait for it.
     pub(super) fn conclude(&mut self, job: Job, checked: Checked, now: Instant) {
-        // Its packet was given up meanwhile, and counted.
-        if !self.is_held(job.token) {
-            for (_, token) in self.followers_of(&job) {
-                self.drop_held(token, None, Refused::NoVerdict, now);
-            }
-            return;
-        }
-        let conclusion = self.receiver.conclude(checked);
+        // A packet that was given up meanwhile has been counted. Others of its block need the signature.
+        let conclusion = match self.is_held(job.token) {
+            true => self.receiver.conclude(checked),
+            false => self.receiver.learn_of_block(checked),
+        };
         self.settle(now);
         // Else the packet that ends its window was verified in its place.
         let is_own = conclusion.reason != Reason::Vouched;

@@ -2,8 +2,8 @@
 
 use super::replay::{BadMemory, Memory, REMEMBERED_BYTES_MAX, Replay};
 use super::seconds::AcceptedSeconds;
-use super::{KeySource, Received, Receiver};
-use crate::receiver::pending::{Checked, Pending};
+use super::{Conclusion, KeySource, Received, Receiver};
+use crate::receiver::pending::{Checked, Held, Pending};
 use crate::receiver::waiting::Ticket;
 use crate::time::Timestamp;
 use crate::wire::trailer::GroupTag;
@@ -19,6 +19,22 @@ impl<K: KeySource> Receiver<K> {
                 pending.ticket = self.waiting.next();
                 Received::Pending(pending)
             }
+        }
+    }
+
+    /// Takes a checked signature in whose packet was given up, and counted, meanwhile: what the signature says
+    /// of its block, and of packets that wait. The packet itself is neither counted nor accepted.
+    pub fn learn_of_block(&mut self, checked: Checked) -> Conclusion {
+        let (checked, waiters) = self.learn(checked);
+        let reason = checked.signature.map_or_else(|reason| reason, Held::reason);
+        if let Some((block, _)) = checked.block.filter(|_| checked.signature.is_ok()) {
+            self.blocks.insert(block, 0);
+        }
+        self.settle_all(waiters);
+        Conclusion {
+            verdict: reason.verdict(self.acceptance.replay),
+            reason,
+            summary: Some(checked.summary),
         }
     }
 

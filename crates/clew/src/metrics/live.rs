@@ -91,6 +91,11 @@ const COUNTERS: [Number; 29] = [
         |s| s.inbound.datagram_bytes,
     ),
     (
+        "received_fragments_joined",
+        "Fragments put together with others, whose packet has the verdict",
+        |s| s.inbound.fragments_joined,
+    ),
+    (
         "received_fragments_again",
         "Fragments that came twice",
         |s| s.inbound.fragments_again,
