@@ -16,6 +16,7 @@ mod receive;
 mod refill;
 mod reload;
 mod report;
+mod route;
 mod send;
 mod shared;
 mod stall;

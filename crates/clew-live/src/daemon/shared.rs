@@ -10,11 +10,11 @@ use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
-use super::{Devices, Material, quoted};
+use super::{Devices, Material, quoted, route};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
 use crate::config::{CarrierMode, Config};
 use crate::identity::Identity;
-use crate::packet::{Delivery, Moment, PeerIndex};
+use crate::packet::{Delivery, Moment, PeerIndex, destination};
 use crate::pool::{Generation, Pool};
 use crate::receiver::{Inbound, PeerRule};
 use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
@@ -369,7 +369,11 @@ impl<K: KeySource> Shared<K> {
             if let Some(traffic) = table.traffic.get_mut(usize::from(delivery.peer.0)) {
                 *traffic = (traffic.0 + 1, Some(now));
             }
-            has_moved |= table.peers.learn(delivery.peer, delivery.from, now);
+            let to = destination(&delivery.bytes);
+            let is_of_peer = to.is_some_and(|to| table.peers.find(to).is_some());
+            let is_meant = || to.is_some_and(|to| !is_of_peer && route::is_here(to));
+            let (peer, from) = (delivery.peer, delivery.from);
+            has_moved |= table.peers.learn_if(peer, from, now, is_meant);
         }
         drop(table);
         if has_moved {

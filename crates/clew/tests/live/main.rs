@@ -18,6 +18,7 @@ mod forger;
 mod hosts;
 mod lan;
 mod losses;
+mod meant;
 mod others;
 mod recoveries;
 mod replace;
