@@ -147,11 +147,7 @@ impl<K: KeySource> Shared<K> {
         let inbound = lock(&self.inbound);
         let (metrics, state) = (inbound.metrics(), inbound.state(now));
         drop(inbound);
-        let OutboundMetrics {
-            cookies,
-            foreign_cookies,
-            ..
-        } = *lock(&self.outbound).metrics();
+        let sender = lock(&self.outbound).metrics().clone();
         let InboundMetrics {
             verdicts,
             refused,
@@ -195,8 +191,8 @@ impl<K: KeySource> Shared<K> {
             fragments_joined,
             fragments_again,
             clamped,
-            cookies,
-            foreign_cookies,
+            cookies: sender.cookies,
+            foreign_cookies: sender.foreign_cookies,
             cookies_given: replies,
             forgotten,
             held: held as u64,

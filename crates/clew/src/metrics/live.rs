@@ -43,7 +43,7 @@ impl LiveMetrics {
 /// A number: its name behind the prefix, what it is, where it stands.
 type Number = (&'static str, &'static str, fn(&Status) -> u64);
 
-const COUNTERS: [Number; 29] = [
+const COUNTERS: [Number; 30] = [
     ("sent_packets", "Packets that left signed", |s| {
         s.outbound.packets
     }),
