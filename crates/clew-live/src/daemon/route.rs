@@ -20,6 +20,12 @@ const FIB_MATCH: u32 = 0x2000;
 const WORLD_V4: u8 = 1;
 const WORLD_V6: u8 = 3;
 
+/// No route leads there.
+const NO_ROUTE: Route = Route {
+    kind: libc::RTN_UNREACHABLE,
+    prefix: 0,
+};
+
 /// Where the kernel would send a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Route {
@@ -52,7 +58,7 @@ fn forwards(to: IpAddr) -> bool {
     fs::read_to_string(path).is_ok_and(|text| text.trim_end() != "0")
 }
 
-/// Asks the kernel. Returns `None` if it does not tell, or has no route.
+/// Asks the kernel. Returns `None` if it does not tell.
 fn lookup(to: IpAddr) -> Option<Route> {
     let ask = || -> io::Result<Vec<u8>> {
         let flags = SockFlag::SOCK_CLOEXEC;
@@ -91,6 +97,12 @@ fn question(to: IpAddr) -> Vec<u8> {
 
 fn parse(answer: &[u8]) -> Option<Route> {
     let kind = answer.get(4..6)?.try_into().ok().map(u16::from_ne_bytes)?;
+    if i32::from(kind) == libc::NLMSG_ERROR {
+        let error = answer.get(HEADER..HEADER + 4)?.try_into().ok();
+        let is_none =
+            [libc::ENETUNREACH, libc::EHOSTUNREACH].contains(&-error.map(i32::from_ne_bytes)?);
+        return is_none.then_some(NO_ROUTE);
+    }
     let route = answer.get(HEADER..HEADER + ROUTE)?;
     let is_route = kind == libc::RTM_NEWROUTE;
     is_route.then(|| Route {
@@ -142,5 +154,10 @@ mod tests {
         answer[4..6].copy_from_slice(&libc::RTM_NEWROUTE.to_ne_bytes());
         (0..HEADER + ROUTE).for_each(|end| assert_eq!(parse(&answer[..end]), None));
         assert_eq!(parse(&answer).unwrap().prefix, 32);
+        answer[4..6].copy_from_slice(&(libc::NLMSG_ERROR as u16).to_ne_bytes());
+        for (error, expected) in [(libc::ENETUNREACH, Some(NO_ROUTE)), (libc::EPERM, None)] {
+            answer[HEADER..HEADER + 4].copy_from_slice(&(-error).to_ne_bytes());
+            assert_eq!(parse(&answer), expected);
+        }
     }
 }

@@ -61,7 +61,7 @@ fn a_peer_shortens_packets_to_itself_alone() {
     let Some(mut lan) = Lan::new() else { return };
     let one = lan.configure(ONE, ENFORCE, true);
     let two = lan.configure(TWO, ENFORCE, false);
-    let other = "\n[[peer]]\nprefixes = [\"10.99.7.0/24\"]\nendpoint = \"192.0.2.9\"\ngroup = \"group.clew\"\n";
+    let other = "\n[[peer]]\nprefixes = [\"10.99.7.0/24\"]\ngroup = \"group.clew\"\n";
     let config = fs::read_to_string(&two).unwrap() + other;
     fs::write(&two, config).unwrap();
     lan.up(TWO, &two, &[]);
