@@ -202,6 +202,9 @@ pub struct InboundStatus {
     pub late: u64,
     /// Signatures that were refused for the cost of a hash.
     pub screened: u64,
+    /// Fragments that waited for the one which made their packet whole: that one has its verdict.
+    #[serde(default)]
+    pub fragments_joined: u64,
     /// Last fragments that came a second time, as senders send them.
     pub fragments_again: u64,
     /// SYN packets whose segment size was lowered.

@@ -122,7 +122,7 @@ mod time;
 mod wire;
 
 pub use carrier::{COOKIE_BYTES, Carrier, DATAGRAM_MAX, OuterAddresses, datagram, fragment};
-pub use net::flow::{Flow, flow, source};
+pub use net::flow::{Flow, flow, flow_and_upper, source};
 pub use net::frame::Frame;
 pub use net::ip::EXTENSION_HEADERS_MAX;
 pub use net::link::{LinkType, VLAN_TAGS_MAX};
@@ -131,6 +131,7 @@ pub use reason::{Counters, Reason, SignOutcome, Verdict};
 pub use receiver::live::Screened;
 pub use receiver::pending::{Affinity, Checked, Pending, Windows};
 pub use receiver::replay::{BadMemory, Replay};
+pub use receiver::seconds::{AcceptedSeconds, Interval};
 pub use receiver::waiting::{Ticket, WAITING_MAX};
 pub use receiver::{Acceptance, Conclusion, KeySource, Looked, Received, Receiver, Unknown};
 pub use restorer::{Restored, Restorer};

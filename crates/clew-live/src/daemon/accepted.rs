@@ -1,71 +1,120 @@
-//! How far packets were accepted, on disk: after a crash nothing of it counts again, whatever the clock says.
+//! In which seconds packets of each group were accepted, on disk: after a crash no packet of these
+//! counts again, whatever the clock says, and those of other seconds and groups do.
+//!
+//! No packet is delivered before the file has its second. So that this rarely has to wait for a disk, the file
+//! is ahead: every second it takes in what senders are expected to sign next.
 
-use clew_packet::{SECOND_NS, Timestamp};
-use std::fs;
-use std::io::{self, ErrorKind};
+use super::shared::{Shared, lock};
+use crate::receiver::Inbound;
+use clew_packet::{AcceptedSeconds, GroupTag, Interval, KeySource, SECOND_NS, Timestamp};
+use nix::fcntl::OFlag;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
 use tracing::warn;
 
-/// What is kept is so far ahead of what was accepted, in nanoseconds: it is written every second, and
-/// timestamps are whole seconds.
-const AHEAD: u64 = 2 * SECOND_NS;
+/// The format of the file.
+const VERSION: u32 = 2;
 
-/// A receiver whose clock is right accepts nothing that is further ahead of it, in nanoseconds: packets up to
-/// 30 s ahead (`spec/packet-trailer.md` 6), and what is kept besides.
-const AHEAD_MAX: u64 = 30 * SECOND_NS + AHEAD;
+/// What is kept is so far ahead of what was accepted, in seconds: it is written every second.
+const AHEAD: u64 = 2;
 
-/// The latest timestamp that data planes before this one may have accepted, and this one.
+/// Version 1 is a timestamp up to which packets of all groups may have been accepted. A receiver whose clock is
+/// right accepts nothing that is further ahead of it, in seconds: 30 s, and what was kept besides.
+const OLD_AHEAD_MAX: u64 = 32;
+
+/// Longest file, in bytes: as many intervals and groups as there can be.
+const FILE_MAX: u64 = 8 << 20;
+
+/// How far ahead timestamps are accepted, in seconds.
+const WINDOW: u64 = 30;
+
+/// So many seconds ahead are kept while all clocks are right, and a little more.
+const USUAL_AHEAD: usize = 3;
+
+/// The file, as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    /// Seconds of every group: the first one and the last one of each interval.
+    all: Vec<Interval>,
+    /// Groups, and their seconds.
+    groups: Vec<([u8; 8], Vec<Interval>)>,
+}
+
+/// What data planes before this one may have accepted, and this one.
 #[derive(Debug)]
 pub(super) struct Accepted {
     path: PathBuf,
-    until: Option<Timestamp>,
+    before: AcceptedSeconds,
+    /// What the file has, as far as this process could write it.
+    kept: AcceptedSeconds,
+    /// What this process had accepted a second ago.
+    earlier: AcceptedSeconds,
     /// It cannot be written, and that was said.
     has_failed: bool,
 }
 
 impl Accepted {
     /// Reads what data planes before this one left.
-    pub fn read(path: &Path) -> Self {
-        let until = read(path).unwrap_or_else(|error| {
+    pub fn read(path: &Path, now: Timestamp) -> Self {
+        let before = read(path, now).unwrap_or_else(|error| {
             warn!("{}: {error}: began anew", path.display());
-            None
+            AcceptedSeconds::default()
         });
         Self {
             path: path.to_owned(),
-            until,
+            kept: before.clone(),
+            before,
+            earlier: AcceptedSeconds::default(),
             has_failed: false,
         }
     }
 
-    /// Returns the latest timestamp that may have been accepted.
-    pub const fn until(&self) -> Option<Timestamp> {
-        self.until
+    /// Returns what data planes before this one may have accepted.
+    pub const fn before(&self) -> &AcceptedSeconds {
+        &self.before
     }
 
-    /// Leaves out what is further ahead than it can be: the clock was wrong when it was kept, or is wrong now.
-    /// Nobody is locked out until a wrong clock's time. Returns how far ahead it was, if it was too far.
-    pub fn limit(&mut self, now: Timestamp) -> Option<Duration> {
-        let ahead = self.until?.since(now);
-        let is_wrong = ahead > AHEAD_MAX;
-        is_wrong.then(|| {
-            self.keep(Some(now.after(AHEAD_MAX)));
-            Duration::from_nanos(ahead)
-        })
+    /// Keeps what was accepted. When this returns, it may be delivered.
+    pub fn see(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
+        if !self.kept.covers(accepted) {
+            let mut kept = self.kept.clone();
+            kept.insert_all(accepted, now);
+            self.keep(kept);
+        }
     }
 
-    /// Keeps what will be accepted until the next call, if all goes well.
-    pub fn see(&mut self, latest: Option<Timestamp>) {
-        let ahead = latest.map(|latest| latest.after(AHEAD));
-        if ahead > self.until {
-            self.keep(ahead);
+    /// Keeps what was accepted, and what is expected to be until the next call. What was expected before and
+    /// did not come is no longer kept.
+    pub fn tick(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
+        let mut kept = self.before.clone();
+        kept.insert_all(accepted, now);
+        for (group, (_, last)) in ends(accepted) {
+            let at = |second: u64| Timestamp(second.saturating_mul(SECOND_NS));
+            let was_there = group.is_some_and(|group| self.earlier.has(group, at(last)));
+            if !was_there {
+                kept.insert_interval(group, (last, last.saturating_add(AHEAD)), now);
+            }
+        }
+        if self.earlier != *accepted {
+            self.earlier = accepted.clone();
+        }
+        if kept != self.kept {
+            self.keep(kept);
         }
     }
 
     /// Keeps what was accepted: nothing more will be.
-    pub fn end(&mut self, latest: Option<Timestamp>) {
-        if latest.is_some() && latest != self.until {
-            self.keep(latest);
+    pub fn end(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
+        let mut kept = self.before.clone();
+        kept.insert_all(accepted, now);
+        if kept != self.kept {
+            self.keep(kept);
         }
     }
 
@@ -79,84 +128,248 @@ impl Accepted {
         })
     }
 
-    fn keep(&mut self, until: Option<Timestamp>) {
-        self.until = until;
-        let text = until.unwrap_or(Timestamp::NONE).0.to_string();
+    fn keep(&mut self, kept: AcceptedSeconds) {
         let new = self.path.with_extension("new");
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.path));
+        let written = fs::write(&new, to_json(&kept)).and_then(|()| fs::rename(&new, &self.path));
+        self.kept = kept;
         if let Err(error) = &written
             && !self.has_failed
         {
             let path = self.path.display();
-            warn!("{path}: {error}: after a crash and a step of the clock, replays may count");
+            warn!(
+                "{path}: {error}: after a crash, replays of a sender whose clock is ahead may count"
+            );
         }
         self.has_failed = written.is_err();
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<Timestamp>> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(other) => Err(other),
-        Ok(text) => match text.trim_end().parse() {
-            Ok(nanos) => Ok(Some(Timestamp(nanos))),
-            Err(_) => Err(ErrorKind::InvalidData.into()),
-        },
+impl<K: KeySource> Shared<K> {
+    /// Refuses what data planes before this one may have accepted, and which nobody remembers.
+    pub fn forget(&self) {
+        let before = lock(&self.accepted).before().clone();
+        let now = self.clock.now().wall;
+        let groups = lock(&self.peers).groups.clone();
+        let ahead = |group: &GroupTag| {
+            let at = |second: &u64| now.after(second * SECOND_NS);
+            let is_refused = |second: &u64| before.has(*group, at(second));
+            (1..=WINDOW).filter(is_refused).count()
+        };
+        let refused = groups.iter().map(ahead).max().unwrap_or(0);
+        if refused > USUAL_AHEAD {
+            warn!(
+                "{refused} of the next {WINDOW} seconds were accepted before the start: the packets of a group in these \
+                 seconds are refused"
+            );
+        }
+        lock(&self.inbound).forgot(before);
     }
+
+    /// Keeps on disk what was accepted: each second, or in the end.
+    pub fn keep_accepted(&self, keep: fn(&mut Accepted, &AcceptedSeconds, Timestamp)) {
+        let now = self.clock.now().wall;
+        // Locked before the state is read: nobody keeps a newer one meanwhile.
+        let mut accepted = lock(&self.accepted);
+        let seconds = lock(&self.inbound).accepted_seconds().0.clone();
+        keep(&mut accepted, &seconds, now);
+    }
+
+    /// Keeps on disk in which seconds packets were accepted, before they are delivered.
+    pub fn keep_new(&self, inbound: MutexGuard<'_, Inbound<K>>) {
+        let (seconds, number) = inbound.accepted_seconds();
+        let is_new = self.accepted_number.load(Ordering::Relaxed) != number;
+        let new = is_new.then(|| seconds.clone());
+        drop(inbound);
+        if let Some(seconds) = new {
+            let now = self.clock.now().wall;
+            lock(&self.accepted).see(&seconds, now);
+            self.accepted_number.store(number, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The intervals of all groups.
+fn ends(seconds: &AcceptedSeconds) -> impl Iterator<Item = (Option<GroupTag>, Interval)> {
+    let entries = seconds.iter();
+    entries.flat_map(|(group, intervals)| intervals.iter().map(move |interval| (group, *interval)))
+}
+
+fn to_json(seconds: &AcceptedSeconds) -> String {
+    let mut kept = Kept {
+        version: VERSION,
+        all: Vec::new(),
+        groups: Vec::new(),
+    };
+    for (group, intervals) in seconds.iter() {
+        match group {
+            Some(group) => kept.groups.push((group.0, intervals.to_vec())),
+            None => kept.all = intervals.to_vec(),
+        }
+    }
+    serde_json::to_string(&kept).unwrap_or_default()
+}
+
+fn read(path: &Path, now: Timestamp) -> io::Result<AcceptedSeconds> {
+    let mut options = OpenOptions::new();
+    // Whoever has this folder could put something there that never ends.
+    let options = options.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
+    let file = match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(AcceptedSeconds::default()),
+        opened => opened?,
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(FILE_MAX).read_to_string(&mut text)?;
+    of_text(&text, now).ok_or_else(|| ErrorKind::InvalidData.into())
+}
+
+fn of_text(text: &str, now: Timestamp) -> Option<AcceptedSeconds> {
+    let mut seconds = AcceptedSeconds::default();
+    if let Ok(nanos) = text.trim_end().parse::<u64>() {
+        let until = (nanos / SECOND_NS).min(now.0 / SECOND_NS + OLD_AHEAD_MAX);
+        seconds.insert_interval(None, (0, until), now);
+        return Some(seconds);
+    }
+    let kept: Kept = serde_json::from_str(text).ok()?;
+    let groups = kept.groups.into_iter();
+    let groups = groups.map(|(tag, intervals)| (Some(GroupTag(tag)), intervals));
+    for (group, intervals) in groups.chain([(None, kept.all)]) {
+        for interval in intervals {
+            seconds.insert_interval(group, interval, now);
+        }
+    }
+    (kept.version == VERSION).then_some(seconds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
 
-    fn at(seconds: u64) -> Option<Timestamp> {
-        Some(Timestamp(seconds * SECOND_NS))
+    const ONE: GroupTag = GroupTag([1; 8]);
+    const TWO: GroupTag = GroupTag([2; 8]);
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp(seconds * SECOND_NS)
+    }
+
+    /// A file, and what a data plane would read now.
+    struct File {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+    }
+
+    impl File {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("accepted");
+            Self {
+                _folder: folder,
+                path,
+            }
+        }
+
+        fn read(&self) -> Accepted {
+            Accepted::read(&self.path, at(100))
+        }
+
+        /// The seconds of a group, from 90 on.
+        fn seconds(&self, group: GroupTag) -> Vec<u64> {
+            let kept = self.read().before;
+            (90..140)
+                .filter(|second| kept.has(group, at(*second)))
+                .collect()
+        }
     }
 
     #[test]
     fn a_file_that_cannot_be_written_is_trouble_until_it_can() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("missing/accepted");
-        let mut accepted = Accepted::read(&path);
+        let mut accepted = Accepted::read(&path, at(100));
         assert_eq!(accepted.trouble(), None);
-        accepted.see(at(100));
+        let mut own = AcceptedSeconds::default();
+        own.insert(ONE, at(100), at(100));
+        accepted.see(&own, at(100));
         let said = accepted.trouble().unwrap();
         assert!(
             said.contains("missing/accepted cannot be written"),
             "{said}"
         );
         fs::create_dir(folder.path().join("missing")).unwrap();
-        accepted.see(at(200));
+        own.insert(ONE, at(200), at(200));
+        accepted.see(&own, at(200));
         assert_eq!(accepted.trouble(), None);
     }
 
     #[test]
-    fn it_is_ahead_of_what_is_accepted_and_exact_in_the_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("accepted");
-        let kept = || Accepted::read(&path).until();
-        let mut accepted = Accepted::read(&path);
-        assert_eq!(accepted.until(), None);
-        accepted.see(None);
-        assert_eq!(kept(), None, "nothing was accepted");
-        accepted.see(at(100));
-        assert_eq!(kept(), at(102));
-        // The clock went back: what was accepted before still counts.
-        accepted.see(at(50));
-        assert_eq!(kept(), at(102));
-        accepted.see(at(101));
-        assert_eq!(kept(), at(103));
-        accepted.end(at(101));
-        assert_eq!(kept(), at(101));
-        // A clock that was a day ahead locks nobody out for a day.
-        let mut accepted = Accepted::read(&path);
-        assert_eq!(accepted.limit(Timestamp(70 * SECOND_NS)), None);
-        accepted.see(at(86_500));
-        let mut accepted = Accepted::read(&path);
-        let ahead = accepted.limit(Timestamp(100 * SECOND_NS));
-        assert_eq!(ahead, Some(Duration::from_secs(86_402)));
-        assert_eq!((accepted.until(), kept()), (at(132), at(132)));
-        fs::write(&path, "no number").unwrap();
-        assert_eq!(kept(), None);
+    fn what_is_delivered_is_on_disk_and_a_little_that_is_expected() {
+        let file = File::new();
+        let mut accepted = file.read();
+        assert_eq!(*accepted.before(), AcceptedSeconds::default());
+        let mut own = AcceptedSeconds::default();
+        own.insert(ONE, at(100), at(100));
+        accepted.see(&own, at(100));
+        assert_eq!((file.seconds(ONE), file.seconds(TWO)), (vec![100], vec![]));
+        accepted.tick(&own, at(100));
+        assert_eq!(file.seconds(ONE), [100, 101, 102]);
+        // It is expected: nothing is written.
+        let changed = || fs::metadata(&file.path).unwrap().modified().unwrap();
+        let before = changed();
+        own.insert(ONE, at(101), at(101));
+        accepted.see(&own, at(101));
+        assert_eq!(changed(), before);
+        // Another sender's clock is ahead.
+        own.insert(ONE, at(129), at(101));
+        accepted.see(&own, at(101));
+        assert_eq!(file.seconds(ONE), [100, 101, 102, 129]);
+        accepted.tick(&own, at(101));
+        assert_eq!(file.seconds(ONE), [100, 101, 102, 103, 129, 130, 131]);
+        // It is silent: nothing more is expected of it.
+        own.insert(ONE, at(102), at(102));
+        accepted.tick(&own, at(102));
+        assert_eq!(file.seconds(ONE), [100, 101, 102, 103, 104, 129]);
+        accepted.end(&own, at(102));
+        assert_eq!(file.seconds(ONE), [100, 101, 102, 129]);
+        // The next one keeps that, too.
+        let mut next = file.read();
+        let mut own = AcceptedSeconds::default();
+        own.insert(TWO, at(103), at(103));
+        next.tick(&own, at(103));
+        assert_eq!(file.seconds(ONE), [100, 101, 102, 129]);
+        assert_eq!(file.seconds(TWO), [103, 104, 105]);
+    }
+
+    #[test]
+    fn files_of_version_1_are_read_and_lock_nobody_out_for_long() {
+        let file = File::new();
+        for (kept, until) in [(95, 95), (120, 120), (86_500, 132)] {
+            fs::write(&file.path, (kept * SECOND_NS).to_string()).unwrap();
+            assert_eq!(file.seconds(ONE), (90..=until).collect::<Vec<u64>>());
+            assert_eq!(file.seconds(TWO), file.seconds(ONE));
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_said_and_left() {
+        let file = File::new();
+        for text in [
+            "no number",
+            "{}",
+            r#"{"version":3,"all":[[90,95]],"groups":[]}"#,
+        ] {
+            fs::write(&file.path, text).unwrap();
+            assert_eq!(file.seconds(ONE), Vec::<u64>::new());
+        }
+        fs::remove_file(&file.path).unwrap();
+        mkfifo(&file.path, Mode::S_IRWXU).unwrap();
+        assert_eq!(file.seconds(ONE), Vec::<u64>::new());
+        let mut own = AcceptedSeconds::default();
+        own.insert(ONE, at(100), at(100));
+        file.read().see(&own, at(100));
+        assert_eq!(file.seconds(ONE), [100], "a file took its place");
     }
 }

@@ -32,6 +32,7 @@ mod arriving {
             NfqueueBuffer = "nfqueue-buffer": "The buffer of the queue's process had no room for one.",
             CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",
             Empty = "empty": "A verified packet had no content: its sender keeps a translator's entry alive.",
+            OtherPeer = "other-peer": "A peer spoke, as a router does, of packets to another peer.",
             TunRefused = "tun-refused": "The interface refused packets that had been verified.",
         }
     }

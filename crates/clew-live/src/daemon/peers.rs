@@ -131,6 +131,18 @@ impl Peers {
     /// Takes where a valid packet of a peer came from. Returns whether the peer moved there: it does if
     /// it has no configured end point, and nothing came from the learned one for [`MOVE_AFTER`].
     pub fn learn(&mut self, peer: PeerIndex, from: SocketAddr, now: Instant) -> bool {
+        self.learn_if(peer, from, now, || true)
+    }
+
+    /// The same for a packet that moves nobody unless it was meant for this host, which is asked only then:
+    /// a copy of a packet for another host says nothing of where answers to this one should go.
+    pub fn learn_if(
+        &mut self,
+        peer: PeerIndex,
+        from: SocketAddr,
+        now: Instant,
+        is_meant: impl FnOnce() -> bool,
+    ) -> bool {
         // With trailers packets find their own way.
         if self.carrier == Carrier::Trailer {
             return false;
@@ -147,6 +159,7 @@ impl Peers {
             }
             Some(_) => reach.is_learned && now - reach.heard >= MOVE_AFTER,
         };
+        let may_move = may_move && is_meant();
         if may_move {
             (reach.is_learned, reach.heard) = (true, now);
             (reach.remote, reach.local) = (Some(from), None);
@@ -287,6 +300,11 @@ mod tests {
         );
         assert!(peers.learn(PeerIndex(1), other, at(3)), "silent for two");
         assert!(!peers.learn(PeerIndex(1), one, at(4)));
+        let not_meant = || false;
+        assert!(
+            !peers.learn_if(PeerIndex(1), one, at(60), not_meant),
+            "a copy of somebody else's"
+        );
         assert_eq!(peers.reaches()[1].remote, Some(other));
         assert!(!peers.learn(PeerIndex(7), one, at(4)), "no such peer");
     }

@@ -38,7 +38,8 @@ pub(super) fn run_if_short<K: KeySource>(shared: &Shared<K>, rng: &mut impl Cryp
             true => prepare(shared, rng),
             false => Duration::ZERO,
         };
-        thread::sleep(if spent.is_zero() { FULL } else { spent });
+        // Whoever ends the daemon wakes it.
+        thread::park_timeout(if spent.is_zero() { FULL } else { spent });
     }
 }
 

@@ -146,16 +146,15 @@ impl<K: KeySource> Shared<K> {
         let inbound = lock(&self.inbound);
         let (metrics, state) = (inbound.metrics(), inbound.state(now));
         drop(inbound);
-        let OutboundMetrics {
-            cookies,
-            foreign_cookies,
-            ..
-        } = *lock(&self.outbound).metrics();
+        let sender = lock(&self.outbound).metrics().clone();
         let InboundMetrics {
             verdicts,
             refused,
             datagrams,
             datagram_bytes,
+            fragments_joined,
+            // The sender has them by their kind.
+            cookies: _,
             fragments_again,
             packets,
             bytes,
@@ -188,10 +187,11 @@ impl<K: KeySource> Shared<K> {
             dropped: named(lock(&self.drops).arriving.iter()),
             late,
             screened,
+            fragments_joined,
             fragments_again,
             clamped,
-            cookies,
-            foreign_cookies,
+            cookies: sender.cookies,
+            foreign_cookies: sender.foreign_cookies,
             cookies_given: replies,
             forgotten,
             held: held as u64,

@@ -5,6 +5,7 @@ use super::peers::is_own;
 use super::shared::{Shared, lock};
 use super::wake::writable;
 use crate::carrier::{Refusal, TunReader};
+use crate::config::CarrierMode;
 use crate::packet::{Burst, Clear, destination};
 use crate::pool::PoolHandle;
 use clew_packet::KeySource;
@@ -91,9 +92,11 @@ impl<K: KeySource> Plane<'_, K> {
             return;
         }
         let now = self.shared.clock.now();
-        let port = self.shared.config().port;
+        let config = self.shared.config();
+        let (port, is_trailer) = (config.port, config.carrier == CarrierMode::Trailer);
         let table = lock(&self.shared.peers);
         let mut outbound = lock(&self.shared.outbound);
+        let mut inbound = is_trailer.then(|| lock(&self.shared.inbound));
         for bytes in self.packets.drain(..) {
             let peer = destination(&bytes).and_then(|to| table.peers.find(to));
             let dropped = match peer {
@@ -103,6 +106,9 @@ impl<K: KeySource> Plane<'_, K> {
             };
             match (dropped, peer) {
                 (None, Some(peer)) => {
+                    if let Some(inbound) = &mut inbound {
+                        inbound.expect_answers(&bytes, now.instant);
+                    }
                     // A refusal is counted there.
                     let _ = outbound.push(Clear { peer, bytes }, now);
                 }

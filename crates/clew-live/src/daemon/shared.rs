@@ -1,19 +1,20 @@
 //! What the threads of a data plane share.
 //!
 //! A thread that holds a lock takes only those behind it in this order: `delivery`, `peers`, `outbound`,
-//! `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
+//! `accepted`, `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
 //! signature is verified. `outbound` is held while precursors are prepared that the pool lacks: 8 at a time.
 
+use super::accepted::Accepted;
 use super::drops::{DroppedIn, Drops};
 use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
-use super::{Devices, Material};
+use super::{Devices, Material, quoted, route};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
 use crate::config::{CarrierMode, Config};
 use crate::identity::Identity;
-use crate::packet::{Delivery, Moment, PeerIndex};
+use crate::packet::{Delivery, Moment, PeerIndex, destination};
 use crate::pool::{Generation, Pool};
 use crate::receiver::{Inbound, PeerRule};
 use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
@@ -22,6 +23,7 @@ use clew_wire::Instant;
 use nix::time::{ClockId, clock_gettime};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -91,6 +93,9 @@ pub(super) struct Shared<K> {
     pub delivery: Mutex<Deliverer>,
     pub peers: Mutex<PeerTable>,
     pub drops: Mutex<Drops>,
+    pub accepted: Mutex<Accepted>,
+    /// The state of `inbound` that is kept there: written by whoever delivers.
+    pub accepted_number: AtomicU64,
     pub wake_sender: Wake,
     pub wake_receiver: Wake,
     /// When the receiver's wait ends, in nanoseconds.
@@ -118,6 +123,7 @@ impl<K: KeySource> Shared<K> {
         devices: Devices,
         material: Material<K>,
         secret: [u8; 32],
+        accepted: &Path,
     ) -> io::Result<Self> {
         let clock = Clock::new();
         let now = clock.now();
@@ -150,6 +156,8 @@ impl<K: KeySource> Shared<K> {
             }),
             peers: Mutex::new(peers),
             drops: Mutex::default(),
+            accepted: Mutex::new(Accepted::read(accepted, now.wall)),
+            accepted_number: AtomicU64::new(0),
             wake_sender: Wake::new()?,
             wake_receiver: Wake::new()?,
             receiver_due: AtomicU64::new(0),
@@ -218,6 +226,8 @@ impl<K: KeySource> Shared<K> {
         self.stop.store(true, Ordering::Relaxed);
         self.wake_sender.wake();
         self.wake_receiver.wake();
+        // A verifier between its look at `stop` and its wait holds the lock.
+        drop(lock(&self.inbound));
         self.work.notify_all();
     }
 
@@ -301,19 +311,19 @@ impl<K: KeySource> Shared<K> {
         let mut inbound = lock(&self.inbound);
         let next = inbound.deliver(self.clock.now(), ready);
         let has_work = inbound.has_work();
-        drop(inbound);
+        self.keep_new(inbound);
         if has_work {
             self.work.notify_one();
         }
         if ready.is_empty() {
             return next;
         }
-        let all = ready.iter().map(|delivery| delivery.bytes.as_slice());
-        let empty = all.clone().filter(|packet| is_empty(packet)).count();
-        if empty > 0 {
-            self.drop_arriving(DroppedIn::Empty, empty);
+        let unwanted: Vec<_> = ready.iter().map(|of| self.unwanted(of)).collect();
+        for reason in unwanted.iter().flatten() {
+            self.drop_arriving(*reason, 1);
         }
-        let refused = writer.write(all.filter(|packet| !is_empty(packet)));
+        let wanted = { ready.iter().zip(&unwanted) }.filter(|(_, reason)| reason.is_none());
+        let refused = writer.write(wanted.map(|(delivery, _)| delivery.bytes.as_slice()));
         if refused > 0 {
             self.drop_arriving(DroppedIn::TunRefused, refused);
         }
@@ -323,6 +333,17 @@ impl<K: KeySource> Shared<K> {
             .drain(..)
             .for_each(|delivery| inbound.recycle(delivery.bytes));
         next
+    }
+
+    /// Why a verified packet is nothing for this host's kernel, if so.
+    fn unwanted(&self, delivery: &Delivery) -> Option<DroppedIn> {
+        if is_empty(&delivery.bytes) {
+            return Some(DroppedIn::Empty);
+        }
+        let about = quoted::destination(&delivery.bytes)?;
+        let peer = lock(&self.peers).peers.find(about);
+        let is_other = peer.is_some_and(|peer| peer != delivery.peer);
+        is_other.then_some(DroppedIn::OtherPeer)
     }
 
     /// Tells the sender what peers acknowledge, if its windows follow that.
@@ -348,7 +369,11 @@ impl<K: KeySource> Shared<K> {
             if let Some(traffic) = table.traffic.get_mut(usize::from(delivery.peer.0)) {
                 *traffic = (traffic.0 + 1, Some(now));
             }
-            has_moved |= table.peers.learn(delivery.peer, delivery.from, now);
+            let to = destination(&delivery.bytes);
+            let is_of_peer = to.is_some_and(|to| table.peers.find(to).is_some());
+            let is_meant = || to.is_some_and(|to| !is_of_peer && route::is_here(to));
+            let (peer, from) = (delivery.peer, delivery.from);
+            has_moved |= table.peers.learn_if(peer, from, now, is_meant);
         }
         drop(table);
         if has_moved {

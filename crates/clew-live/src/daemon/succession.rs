@@ -81,14 +81,16 @@ impl<K: KeySource> Shared<K> {
         if head.version != EXCHANGE || !head.setup.changed(&own).is_empty() {
             return Ok(Found::Unusable);
         }
-        let restored = lock(&self.inbound).restore_replay_memory(&bytes[end + 1..]);
+        let now = self.clock.now();
+        let restored = lock(&self.inbound).restore_replay_memory(&bytes[end + 1..], now.wall);
         if restored.is_err() {
             return Ok(Found::Unusable);
         }
-        let now = self.clock.now().instant;
         for (index, from) in (0..).zip(head.learned) {
             if let Some(from) = from {
-                lock(&self.peers).peers.learn(PeerIndex(index), from, now);
+                lock(&self.peers)
+                    .peers
+                    .learn(PeerIndex(index), from, now.instant);
             }
         }
         self.apply_paths();

@@ -75,12 +75,11 @@ where
     let Loaded { stamps, material } = loaded;
     let mut secret = [0; 32];
     (hooks.rng)().fill_bytes(&mut secret);
-    let shared = Shared::new(config, devices, material, secret);
+    let shared = Shared::new(config, devices, material, secret, &hooks.accepted);
     let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
     shared.begin_to_count();
-    let mut accepted = Accepted::read(&hooks.accepted);
     if !take_over(&shared, &hooks.succession) {
-        forget(&shared, &mut accepted);
+        shared.forget();
     }
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
@@ -94,7 +93,6 @@ where
             filtered: Filtered::default(),
             clocks: Clocks::new(&shared.clocks()),
             turns: [0; 2],
-            accepted: &mut accepted,
         };
         supervisor.see_signer();
         on_ready();
@@ -103,7 +101,7 @@ where
             finish(&shared, &threads);
         }
         shared.stop();
-        threads.refill.thread().unpark();
+        { threads.refills.iter() }.for_each(|refill| refill.thread().unpark());
         let [sent, received] = threads.planes.map(ScopedJoinHandle::join);
         ended?;
         for (what, done) in [("interface", sent), ("network", received)] {
@@ -112,7 +110,7 @@ where
         }
         Ok(())
     })?;
-    accepted.end(lock(&shared.inbound).latest_accepted());
+    shared.keep_accepted(Accepted::end);
     if let Err(error) = shared.leave(&succession) {
         warn!(
             "{}: {error}: the next data plane begins anew",
@@ -120,19 +118,6 @@ where
         );
     }
     Ok(())
-}
-
-/// Refuses what data planes before this one may have accepted.
-fn forget<K: KeySource>(shared: &Shared<K>, accepted: &mut Accepted) {
-    let now = shared.clock.now().wall;
-    if let Some(ahead) = accepted.limit(now) {
-        warn!(
-            "the clock is {ahead:.0?} behind what was accepted before: nothing is accepted for half a minute"
-        );
-    }
-    if let Some(until) = accepted.until() {
-        lock(&shared.inbound).forgot_until(until);
-    }
 }
 
 /// Takes over what the data plane before left. Returns whether it left anything: else nothing is accepted that
@@ -173,7 +158,7 @@ fn finish<K: KeySource>(shared: &Shared<K>, threads: &Threads<'_>) {
 /// The threads whose end is the daemon's.
 struct Threads<'scope> {
     planes: [ScopedJoinHandle<'scope, io::Result<()>>; 2],
-    refill: ScopedJoinHandle<'scope, ()>,
+    refills: [ScopedJoinHandle<'scope, ()>; 2],
 }
 
 fn start<'scope, K, R>(
@@ -191,13 +176,15 @@ where
             receive::verify(shared, since, &mut rng());
         });
     }
-    scope.spawn(move || refill::run_if_short(shared, &mut rng()));
     Threads {
         planes: [
             scope.spawn(move || send::run(shared, &mut rng())),
             scope.spawn(move || receive::run(shared)),
         ],
-        refill: scope.spawn(move || refill::run(shared, &mut rng())),
+        refills: [
+            scope.spawn(move || refill::run(shared, &mut rng())),
+            scope.spawn(move || refill::run_if_short(shared, &mut rng())),
+        ],
     }
 }
 
@@ -215,7 +202,6 @@ struct Supervisor<'a, K, R> {
     filtered: Filtered,
     clocks: Clocks,
     turns: [u64; 2],
-    accepted: &'a mut Accepted,
 }
 
 impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
@@ -284,8 +270,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
         self.notices.forget(now);
         self.shared.count_arrivals();
-        let latest = lock(&self.shared.inbound).latest_accepted();
-        self.accepted.see(latest);
+        self.shared.keep_accepted(Accepted::tick);
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         self.shared.keep_alive();
@@ -358,7 +343,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     fn see_files_kept(&mut self) {
         let now = self.seconds();
         let kept = (self.hooks.trouble)();
-        let accepted = self.accepted.trouble();
+        let accepted = lock(&self.shared.accepted).trouble();
         for (topic, trouble) in [(Topic::Kept, kept), (Topic::Accepted, accepted)] {
             self.notices.set(topic, trouble.as_deref(), now);
         }

@@ -4,6 +4,7 @@ use super::gate::Gate;
 use super::order::{Arrived, FlowKey, Token};
 use super::queue::Source;
 use super::standing::Class;
+use super::trailed_flow::TrailedFlow;
 use super::work::{Job, Task};
 use super::{Inbound, REPLIES_MAX, Refused};
 use crate::ecn;
@@ -25,7 +26,7 @@ pub(super) struct Origin<'a> {
     /// It was put together from fragments.
     is_in_parts: bool,
     /// The packet's flow, if anybody may have written its address: there is no cookie that proves it.
-    flow: Option<Source>,
+    flow: Option<TrailedFlow>,
 }
 
 impl<K: KeySource> Inbound<K> {
@@ -45,6 +46,7 @@ impl<K: KeySource> Inbound<K> {
         };
         if let Rest::Cookie { echo, cookie } = parsed.rest {
             let (echo, cookie) = (*echo, *cookie);
+            self.metrics.cookies += 1;
             return Some(CookieMessage { echo, cookie });
         }
         let is_good = |cookie| self.jar.is_good(cookie, outer.source, now.instant);
@@ -105,6 +107,7 @@ impl<K: KeySource> Inbound<K> {
         match self.fragments.take(fragment, now.instant, from.outer.ecn) {
             Taken::Waits => {}
             Taken::Whole { datagram, tokens } => {
+                self.metrics.fragments_joined += tokens.len() as u64;
                 let ecn = tokens.into_iter().fold(from.outer.ecn, ecn::of_parts);
                 let whole = Origin {
                     outer: &Outer { ecn, ..*from.outer },
@@ -113,6 +116,8 @@ impl<K: KeySource> Inbound<K> {
                 };
                 self.arrive_whole(&datagram, &whole, now);
             }
+            // It waits, too, and has what the others get.
+            Taken::Again { of: None, .. } => {}
             Taken::Again {
                 is_second: true, ..
             } => self.metrics.fragments_again += 1,
@@ -124,9 +129,9 @@ impl<K: KeySource> Inbound<K> {
     }
 
     /// Takes a packet with its trailer in.
-    pub(super) fn arrive_trailed(&mut self, packet: &[u8], now: Moment) {
+    pub(super) fn arrive_trailed(&mut self, bytes: &[u8], now: Moment) {
         let is_trailed = |packet: &SignedPacket<'_>| packet.trailer().carrier == Carrier::Trailer;
-        let packet = match read(&Frame::whole(LinkType::RAW, packet)) {
+        let packet = match read(&Frame::whole(LinkType::RAW, bytes)) {
             Ok(packet) if is_trailed(&packet) => packet,
             // A datagram of another carrier, whose last bytes look like a trailer's.
             Ok(_) => return self.count(Reason::NoTrailer),
@@ -146,7 +151,7 @@ impl<K: KeySource> Inbound<K> {
             // Nobody was asked for one.
             has_cookie: true,
             is_in_parts: false,
-            flow: Some(Source::of_flow(&flow.key())),
+            flow: TrailedFlow::of(bytes),
         };
         self.arrive_packet(packet, &from, now);
     }
@@ -173,6 +178,13 @@ impl<K: KeySource> Inbound<K> {
         let Some(ecn) = ecn_of(&packet, from) else {
             return self.metrics.refused.count(Refused::BadEcn);
         };
+        let source = Source::from(outer.source.ip());
+        let judged = self.judged(source, from);
+        let class = self.queue.standings.class(judged, now.instant);
+        // Before anything takes note of it: it has this reason alone, and a copy counts later.
+        if !self.may_hold(packet.length_max(), class) {
+            return self.metrics.refused.count(Refused::HoldFull);
+        }
         let looked = self.receiver.look_packet(Ok(packet), Some(now.wall));
         let taken = self.receiver.take(looked);
         // What it brought to packets that wait comes first: they arrived earlier.
@@ -182,7 +194,6 @@ impl<K: KeySource> Inbound<K> {
             Received::Done(_) | Received::Pending(_) => None,
             Received::Waiting(ticket) => Some(*ticket),
         };
-        let source = Source::from(outer.source.ip());
         let taken = match taken {
             Received::Pending(pending) => match pending.screen() {
                 Screened::MayHold(pending) => Received::Pending(pending),
@@ -201,9 +212,8 @@ impl<K: KeySource> Inbound<K> {
             bytes,
             from: outer.source,
         };
-        let judged = self.judged(source, from);
-        let class = self.queue.standings.class(judged, now.instant);
-        let Some(token) = self.hold(line, class, delivery, ticket, now.instant) else {
+        let is_valid = matches!(taken, Received::Done(_));
+        let Some(token) = self.hold(line, class, (delivery, is_valid), ticket, now.instant) else {
             return;
         };
         match taken {
@@ -230,11 +240,12 @@ impl<K: KeySource> Inbound<K> {
     }
 
     /// Returns who is judged by a packet's signature: its address, or its flow if one of that flow held
-    /// before. Whoever writes the address of a peer, and sees none of its packets, does not know its
-    /// flows, and takes only from the share of new ones.
+    /// before, or if this host opened it. Whoever writes the address of a peer, and sees none of its
+    /// packets, does not know its flows, and takes only from the share of new ones.
     fn judged(&self, address: Source, from: &Origin<'_>) -> Source {
+        let names = from.flow.iter().flat_map(|flow| [flow.own, flow.opened]);
         let is_good = |flow: &Source| self.queue.standings.is_good(*flow);
-        from.flow.filter(is_good).unwrap_or(address)
+        { names }.find(is_good).unwrap_or(address)
     }
 
     /// Returns the address that a signature is verified for. Who copies packets may bring the last share
@@ -258,18 +269,27 @@ impl<K: KeySource> Inbound<K> {
         self.settle(now);
     }
 
+    /// Returns whether a packet of so many bytes at most has room, or another one can make some.
+    fn may_hold(&self, bytes: usize, class: Class) -> bool {
+        self.order.has_room(bytes) || self.order.oldest(class).is_some()
+    }
+
     /// Holds a packet. The oldest one makes room, and a known source's for no unknown one. Returns `None`
-    /// if there is no room.
+    /// if there is no room. A packet that is valid already was counted: it takes the place of at least one,
+    /// so that it exceeds the bounds by its own length at most.
     fn hold(
         &mut self,
         line: FlowKey,
         class: Class,
-        delivery: Delivery,
+        (delivery, is_valid): (Delivery, bool),
         ticket: Option<Ticket>,
         now: Instant,
     ) -> Option<Token> {
         while !self.order.has_room(delivery.bytes.len()) {
             let Some((oldest, of)) = self.order.oldest(class) else {
+                if is_valid {
+                    break;
+                }
                 match ticket {
                     // It is counted as `too-few-shares`.
                     Some(ticket) => drop(self.receiver.give_up(ticket)),

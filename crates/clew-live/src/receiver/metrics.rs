@@ -16,6 +16,9 @@ clew_wire::reasons! {
 }
 
 /// What a receiver has done since its start.
+///
+/// Each datagram is counted once: `datagrams` is the sum of `verdicts`, `refused`, `fragments_joined`,
+/// `fragments_again` and `cookies`, and of what still waits.
 #[derive(Clone, Debug, Default)]
 pub struct InboundMetrics {
     /// Packets by their verdict's reason.
@@ -26,7 +29,11 @@ pub struct InboundMetrics {
     pub datagrams: u64,
     /// Their bytes.
     pub datagram_bytes: u64,
-    /// Last fragments that came a second time, as senders send them.
+    /// Fragments that waited for the one which made their packet whole: that one has its verdict.
+    pub fragments_joined: u64,
+    /// Cookies.
+    pub cookies: u64,
+    /// Last fragments that came a second time behind their packet, as senders send them.
     pub fragments_again: u64,
     /// Packets delivered.
     pub packets: u64,

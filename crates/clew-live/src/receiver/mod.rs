@@ -16,6 +16,7 @@ mod order;
 mod peers;
 mod queue;
 mod standing;
+mod trailed_flow;
 mod verdict;
 mod work;
 
@@ -38,7 +39,7 @@ use crate::config::InboundMode;
 use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
-use clew_packet::{BadMemory, KeySource, Receiver, Timestamp, Windows};
+use clew_packet::{AcceptedSeconds, BadMemory, KeySource, Receiver, Timestamp, Windows};
 use clew_wire::Instant;
 use cookie::CookieJar;
 use followers::Followers;
@@ -47,6 +48,7 @@ use order::Order;
 use peers::Peers;
 use queue::FairQueue;
 use std::time::Duration;
+use trailed_flow::TrailedFlow;
 use work::Task;
 
 /// Most cookies that are given in a second: a half each for sources that are known and others.
@@ -136,23 +138,24 @@ impl<K: KeySource> Inbound<K> {
         self.receiver.replay_memory()
     }
 
-    /// Takes over what another receiver accepted, which accepts nothing any more.
+    /// Takes over at `now` what another receiver accepted, which accepts nothing any more.
     ///
     /// # Errors
     /// The bytes are not what [`replay_memory`](Self::replay_memory) returned.
-    pub fn restore_replay_memory(&mut self, bytes: &[u8]) -> Result<(), BadMemory> {
-        self.receiver.restore_replay_memory(bytes)
+    pub fn restore_replay_memory(&mut self, bytes: &[u8], now: Timestamp) -> Result<(), BadMemory> {
+        self.receiver.restore_replay_memory(bytes, now)
     }
 
-    /// Returns the latest timestamp that was accepted, if there is one.
-    pub fn latest_accepted(&self) -> Option<Timestamp> {
-        self.receiver.latest_accepted()
+    /// Returns the seconds whose timestamps this receiver accepted, and a number that is another one
+    /// whenever they became more.
+    pub const fn accepted_seconds(&self) -> (&AcceptedSeconds, u64) {
+        self.receiver.accepted_seconds()
     }
 
-    /// Takes note that receivers before this one, whose memory is lost, may have accepted timestamps up to
-    /// `until`: those are refused, whatever the clock says.
-    pub fn forgot_until(&mut self, until: Timestamp) {
-        self.receiver.forgot_until(until);
+    /// Takes note of what receivers before this one accepted, whose memory is lost: in those seconds all
+    /// packets of a group are refused, whatever the clock says.
+    pub fn forgot(&mut self, seconds: AcceptedSeconds) {
+        self.receiver.forgot(seconds);
     }
 
     /// Returns whether nothing waits: no packet, and no part of one.
@@ -203,6 +206,13 @@ impl<K: KeySource> Inbound<K> {
         }
         self.see_overload(now.instant);
         self.arrive_trailed(packet, now);
+    }
+
+    /// Takes note of a packet that this host sends in the carrier `trailer`: answers to it are expected.
+    pub fn expect_answers(&mut self, packet: &[u8], now: Instant) {
+        if let Some(flow) = TrailedFlow::answers(packet) {
+            self.queue.standings.expect_flow(flow, now);
+        }
     }
 
     /// Takes signatures for a verifier. Returns `None` if none waits, or the budget is spent.

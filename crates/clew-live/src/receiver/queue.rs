@@ -53,8 +53,8 @@ impl From<IpAddr> for Source {
 }
 
 impl Source {
-    /// Returns a flow as a source of its own.
-    pub fn of_flow(flow: &Flow) -> Self {
+    /// Returns a flow as a source of its own. `detail` tells it from others of the same ports.
+    pub fn of_flow(flow: &Flow, detail: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for address in [flow.source, flow.destination] {
             hasher.update(&Self::from(address).bits.to_be_bytes());
@@ -64,6 +64,7 @@ impl Source {
             hasher.update(&[u8::from(port.is_some())]);
             hasher.update(&port.unwrap_or(0).to_be_bytes());
         }
+        hasher.update(detail);
         let mut bits = [0; 16];
         hasher.finalize_xof().fill(&mut bits);
         Self {

@@ -127,6 +127,27 @@ impl Standings {
         }
     }
 
+    /// A flow is expected, as if a signature of it had held, unless others did not.
+    pub fn expect_flow(&mut self, flow: Source, now: Instant) {
+        let budget = self.budget;
+        let standing = self.flows.entry(flow, || Standing {
+            good: 1,
+            last_good: Some(now),
+            ..Standing::new(budget, now)
+        });
+        if standing.is_good() {
+            standing.last_good = Some(now);
+        }
+        if self.flows.count() > FLOWS_MAX {
+            self.flows.pop_oldest();
+        }
+    }
+
+    /// Forgets what a flow has shown.
+    pub fn forget_flow(&mut self, flow: Source) {
+        self.flows.remove(&flow);
+    }
+
     /// Returns whether an unknown source has time left.
     pub fn has_budget(&mut self, source: Source, now: Instant) -> bool {
         self.standing(source, now).budget.has(now)
@@ -258,6 +279,31 @@ mod tests {
         assert_eq!(standings.class(configured, at(0)), Class::Unknown);
         assert_eq!(standings.payer(configured), configured);
         assert_eq!(standings.payer(other), other.prefix());
+    }
+
+    #[test]
+    fn an_expected_flow_is_known_until_signatures_under_its_name_do_not_hold() {
+        let mut standings = Standings::new(Duration::from_secs(1));
+        let flow = |number: u32| {
+            let upper = [number.to_be_bytes(), [0; 4]].concat();
+            let header = [0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, 17, 0, 0];
+            let packet = [&header[..], &[10, 1, 0, 1, 10, 2, 0, 1], &upper].concat();
+            crate::receiver::trailed_flow::TrailedFlow::of(&packet)
+                .unwrap()
+                .own
+        };
+        standings.expect_flow(flow(1), at(0));
+        assert_eq!(standings.class(flow(1), at(60_000)), Class::Known);
+        assert_eq!(standings.class(flow(1), at(60_001)), Class::Unknown);
+        standings.expect_flow(flow(1), at(60_001));
+        assert_eq!(standings.class(flow(1), at(60_001)), Class::Known);
+        standings.judged(flow(1), false, at(60_002));
+        standings.expect_flow(flow(1), at(60_003));
+        assert_eq!(standings.class(flow(1), at(60_003)), Class::Unknown);
+        standings.forget_flow(flow(1));
+        assert!(!standings.is_good(flow(1)));
+        (0..2 * FLOWS_MAX as u32).for_each(|number| standings.expect_flow(flow(number), at(1)));
+        assert_eq!(standings.flows.count(), FLOWS_MAX);
     }
 
     #[test]

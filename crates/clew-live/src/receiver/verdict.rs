@@ -1,6 +1,8 @@
 //! The second half of a packet's way: from its verdict to its delivery.
 
 use super::order::Token;
+use super::queue::Source;
+use super::trailed_flow::TrailedFlow;
 use super::work::{Job, Task};
 use super::{Inbound, Refused};
 use crate::mss;
@@ -11,14 +13,11 @@ use clew_wire::Instant;
 impl<K: KeySource> Inbound<K> {
     /// Takes a verified signature in, for its packet and for those that wait for it.
     pub(super) fn conclude(&mut self, job: Job, checked: Checked, now: Instant) {
-        // Its packet was given up meanwhile, and counted.
-        if !self.is_held(job.token) {
-            for (_, token) in self.followers_of(&job) {
-                self.drop_held(token, None, Refused::NoVerdict, now);
-            }
-            return;
-        }
-        let conclusion = self.receiver.conclude(checked);
+        // A packet that was given up meanwhile has been counted. Others of its block need the signature.
+        let conclusion = match self.is_held(job.token) {
+            true => self.receiver.conclude(checked),
+            false => self.receiver.learn_of_block(checked),
+        };
         self.settle(now);
         // Else the packet that ends its window was verified in its place.
         let is_own = conclusion.reason != Reason::Vouched;
@@ -30,11 +29,9 @@ impl<K: KeySource> Inbound<K> {
         if says_something {
             self.queue.standings.judged(job.address, held, now);
         }
-        if let Some(flow) = job.flow.filter(|flow| held && *flow != job.address) {
-            // A duplicate is somebody's copy, and no sign of a flow.
-            if says_something {
-                self.queue.standings.judged(flow, true, now);
-            }
+        // A duplicate is somebody's copy, and no sign of a flow.
+        if let Some(flow) = job.flow.filter(|_| held && says_something) {
+            self.see_flow(&flow, job.address, now);
         }
         if held && is_own {
             self.metrics.good_signatures += 1;
@@ -53,6 +50,19 @@ impl<K: KeySource> Inbound<K> {
                 Received::Waiting(_) => self.refuse(token, now),
             }
             self.settle(now);
+        }
+    }
+
+    /// A signature of a flow held.
+    fn see_flow(&mut self, flow: &TrailedFlow, judged: Source, now: Instant) {
+        let standings = &mut self.queue.standings;
+        if flow.own != judged {
+            standings.judged(flow.own, true, now);
+        }
+        if let Some([next, second, former]) = flow.ranges {
+            standings.expect_flow(next, now);
+            standings.expect_flow(second, now);
+            standings.forget_flow(former);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::order::Token;
 use super::queue::Source;
+use super::trailed_flow::TrailedFlow;
 use clew_packet::{Affinity, Checked, Pending, Windows};
 use rand_core::CryptoRng;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub(crate) struct Job {
     /// The address or flow that is judged by it.
     pub address: Source,
     /// The flow that becomes known if it holds, where addresses are not proved.
-    pub flow: Option<Source>,
+    pub flow: Option<TrailedFlow>,
     /// What other packets of its block have, too: they wait for this one.
     pub block: Option<Affinity>,
     /// Packets of its block.

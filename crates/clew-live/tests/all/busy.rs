@@ -1,14 +1,17 @@
 //! Senders while signatures are scarce: their blocks grow, and with time to spare nothing waits.
 
+use crate::attacks::datagrams;
 use crate::common::group::OURS;
 use crate::common::packets::{name, udp};
 use crate::common::sim::{MS, Online, PEER, S, Sim, US, Verifier, moment, path};
-use clew_live::packet::{Burst, Clear};
-use clew_live::receiver::{InboundOptions, Refused};
+use crate::common::sim::{receiver_address, sender_address};
+use crate::fragments::has_one_reason_each;
+use clew_live::packet::{Burst, Clear, Outer};
+use clew_live::receiver::{HELD_MAX, InboundOptions, Refused};
 use clew_live::sender::{
     Cover, FLOW_WAIT_MAX, ONLINE_MAX, Outbound, OutboundOptions, SignatureCost,
 };
-use clew_packet::{OuterAddresses, SignedPacket};
+use clew_packet::{OuterAddresses, Reason, SignedPacket};
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -226,4 +229,100 @@ fn what_is_verified_too_late_was_counted_already() {
         assert_eq!(verdicts + refused, sent, "seed {seed}: {metrics:?}");
         assert!(metrics.refused.of(Refused::NoVerdict) > 0);
     }
+}
+
+/// Packets of blocks that are known come while nobody takes what is verified, until there is no room. The
+/// last ones are refused before anything takes note of them: they have one reason, and may come again.
+#[test]
+fn a_packet_that_finds_no_room_is_counted_once_and_may_come_again() {
+    let mut sim = Sim::new(21);
+    let outer = Outer {
+        source: sender_address(),
+        destination: receiver_address(),
+        ecn: 0,
+    };
+    let mut late = Vec::new();
+    for block in 0..HELD_MAX as u32 / 64 + 4 {
+        sim.now += MS;
+        let now = [0, 1].map(|host| sim.now_at(host));
+        for number in 0..64 {
+            let bytes = udp(1, 64 * block + number, 100);
+            sim.sender
+                .push(Clear { peer: PEER, bytes }, now[0])
+                .unwrap();
+        }
+        let mut bursts: Vec<Burst> = Vec::new();
+        sim.sender
+            .flush(now[0], &mut Online, &mut sim.rng, &mut bursts);
+        for payload in bursts
+            .iter()
+            .flat_map(|burst| burst.bytes.chunks(burst.segment))
+        {
+            let refused = |sim: &Sim| sim.receiver.metrics().refused.of(Refused::HoldFull);
+            let before = refused(&sim);
+            assert_eq!(sim.receiver.receive(payload, &outer, now[1]), None);
+            if refused(&sim) > before {
+                late.push(payload.to_vec());
+            }
+        }
+        while let Some(work) = sim.receiver.take_work(now[1]) {
+            let done = work.run(&mut sim.rng);
+            sim.receiver.finish(done, Duration::ZERO, now[1]);
+        }
+    }
+    has_one_reason_each(&sim);
+    let mut out = Vec::new();
+    sim.receiver.deliver(sim.now_at(1), &mut out);
+    let valid = sim.receiver.metrics().verdicts.of(Reason::Ok);
+    assert_eq!((out.len() as u64, late.len() > 64), (valid, true));
+    assert!(out.len() <= HELD_MAX);
+    for payload in &late {
+        let now = sim.now_at(1);
+        sim.receiver.receive(payload, &outer, now);
+        while let Some(work) = sim.receiver.take_work(now) {
+            let done = work.run(&mut sim.rng);
+            sim.receiver.finish(done, Duration::ZERO, now);
+        }
+    }
+    let first = out.len();
+    sim.receiver.deliver(sim.now_at(1), &mut out);
+    assert_eq!(out.len(), first + late.len());
+    has_one_reason_each(&sim);
+}
+
+/// A verifier is so slow that its packet is given up. The signature held: other packets of the block need
+/// no other one, and those that wait for it are delivered.
+#[test]
+fn a_signature_of_a_packet_that_was_given_up_serves_its_block() {
+    let mut sim = Sim::new(22);
+    let block = datagrams(
+        &OURS,
+        Cover::Tree(8),
+        (0..3).map(|n| udp(1, n, 200)).collect(),
+        &mut sim,
+    );
+    let outer = Outer {
+        source: sender_address(),
+        destination: receiver_address(),
+        ecn: 0,
+    };
+    let start = sim.now_at(1);
+    sim.receiver.receive(&block[0], &outer, start);
+    let work = sim.receiver.take_work(start).unwrap();
+    sim.now += S;
+    let mut out = Vec::new();
+    let now = sim.now_at(1);
+    sim.receiver.receive(&block[1], &outer, now);
+    sim.receiver.deliver(now, &mut out);
+    assert_eq!(sim.receiver.metrics().refused.of(Refused::NoVerdict), 1);
+    let done = work.run(&mut sim.rng);
+    sim.receiver.finish(done, Duration::from_millis(1), now);
+    sim.receiver.receive(&block[2], &outer, now);
+    assert!(sim.receiver.take_work(now).is_none(), "nothing to verify");
+    sim.receiver.deliver(now, &mut out);
+    let numbers: Vec<u32> = out.iter().map(|delivery| name(&delivery.bytes).1).collect();
+    assert_eq!(numbers, [1, 2]);
+    let metrics = sim.receiver.metrics();
+    assert_eq!((metrics.signatures, metrics.good_signatures), (1, 1));
+    has_one_reason_each(&sim);
 }

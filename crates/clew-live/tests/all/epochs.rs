@@ -1,12 +1,14 @@
 //! Epochs, clocks and restarts: what is in force, and what is too old.
 
-use crate::common::group::{GROUP, Keys, OURS, START};
-use crate::common::packets::udp;
-use crate::common::sim::{MS, S, Sim, moment, peer_rules, sender_address};
+use crate::common::group::{GROUP, Keys, OTHER_GROUP, OURS, START};
+use crate::common::packets::{udp, udp_from};
+use crate::common::sim::{MS, S, Sim, address, moment, path, peer_rules, sender_address};
+use crate::common::sim::{Online, PEER};
 use clew_live::identity::{Limit, Unready};
-use clew_live::receiver::{Inbound, InboundOptions};
-use clew_live::sender::Unsent;
-use clew_packet::{Reason, SECOND_NS, Timestamp};
+use clew_live::packet::{Burst, Clear};
+use clew_live::receiver::{Inbound, InboundOptions, PeerRule};
+use clew_live::sender::{Outbound, OutboundOptions, Unsent};
+use clew_packet::{AcceptedSeconds, Reason, SECOND_NS, Timestamp};
 
 /// A key file is replaced while packets wait, and the epoch changes under traffic: none is lost.
 #[test]
@@ -163,7 +165,7 @@ fn a_crash_forgets_nothing_that_a_fast_clock_signed() {
         sim.run(S);
         assert_eq!(sim.delivered.len(), 1);
         let copy = sim.sent[0].clone();
-        let accepted = sim.receiver.latest_accepted().filter(|_| is_kept);
+        let accepted = seconds(&sim).filter(|_| is_kept);
         restarted(&mut sim, accepted, 0);
         sim.inject(0, copy, sender_address());
         sim.run(S);
@@ -171,14 +173,19 @@ fn a_crash_forgets_nothing_that_a_fast_clock_signed() {
     }
 }
 
+/// What a daemon has kept on disk.
+fn seconds(sim: &Sim) -> Option<AcceptedSeconds> {
+    Some(sim.receiver.accepted_seconds().0.clone())
+}
+
 /// A receiver after a crash, whose memory is lost, in a host whose clock says something else.
-fn restarted(sim: &mut Sim, accepted: Option<Timestamp>, wall: i64) {
+fn restarted(sim: &mut Sim, accepted: Option<AcceptedSeconds>, wall: i64) {
     let options = InboundOptions::default();
     sim.wall[1] = wall;
     let start = sim.now_at(1);
     sim.receiver = Inbound::new(Keys::of(&[0]), options, peer_rules(), start, [7; 32]);
     if let Some(accepted) = accepted {
-        sim.receiver.forgot_until(accepted);
+        sim.receiver.forgot(accepted);
     }
 }
 
@@ -192,7 +199,7 @@ fn after_a_crash_and_a_clock_step_back_no_replay_counts() {
         sim.read(20 * S, vec![udp(1, 1, 400)]);
         sim.run(21 * S);
         let copy = sim.sent[0].clone();
-        let accepted = sim.receiver.latest_accepted();
+        let accepted = seconds(&sim);
         assert!(accepted.is_some() && sim.delivered.len() == 1);
         restarted(&mut sim, accepted, at_start);
         sim.inject(0, copy.clone(), sender_address());
@@ -210,6 +217,135 @@ fn after_a_crash_and_a_clock_step_back_no_replay_counts() {
     }
 }
 
+/// A machine of another group, whose clock is ahead.
+const OTHER: [u8; 4] = [10, 3, 0, 1];
+
+/// Peers of both groups.
+fn both_rules() -> Vec<PeerRule> {
+    let mut rules = peer_rules();
+    rules.push(PeerRule {
+        group: OTHER_GROUP.tag(),
+        prefixes: vec!["10.3.0.0/16".parse().unwrap()],
+        ..rules[0].clone()
+    });
+    rules
+}
+
+/// A datagram of the other group, signed by a clock that is ahead by so many seconds.
+fn of_other_group(sim: &mut Sim, number: u32, ahead: i64) -> Vec<u8> {
+    let mut sender = Outbound::new(
+        Some(OURS.identity_in(OTHER_GROUP)),
+        OutboundOptions::default(),
+    );
+    sender.set_path(PEER, path());
+    let (mut out, now) = (Vec::new(), moment(sim.now, ahead * SECOND_NS as i64));
+    let bytes = udp_from(OTHER, 2, number, 400);
+    sender.push(Clear { peer: PEER, bytes }, now).unwrap();
+    let later = moment(sim.now + 10 * MS, ahead * SECOND_NS as i64);
+    sender.flush(later, &mut Online, &mut sim.rng, &mut out);
+    let [Burst { bytes, .. }] = &out[..] else {
+        panic!("one datagram");
+    };
+    bytes.clone()
+}
+
+/// One machine of another group is 29 s ahead when the receiver crashes: it locks nobody out but those of
+/// its group who sign in that second, and what it sent counts no second time.
+#[test]
+fn a_fast_clock_locks_no_other_group_out_behind_a_crash() {
+    let mut sim = Sim::new(14);
+    sim.receiver.set_keys(Keys::of_both());
+    sim.receiver.set_peers(both_rules());
+    let fast = of_other_group(&mut sim, 1, 29);
+    let other = address("203.0.113.9:4909");
+    sim.inject(0, fast.clone(), other);
+    sim.read(0, vec![udp(1, 1, 400)]);
+    sim.run(S);
+    assert_eq!(sim.names(), [(2, 1), (1, 1)]);
+    let (copy, kept) = (sim.sent[0].clone(), seconds(&sim));
+    restarted(&mut sim, kept, 0);
+    sim.receiver.set_keys(Keys::of_both());
+    sim.receiver.set_peers(both_rules());
+    // At once, and each second after it.
+    for second in 1..32 {
+        sim.read(second * S, vec![udp(1, 1 + second as u32, 400)]);
+        sim.inject(second * S, fast.clone(), other);
+        sim.inject(second * S, copy.clone(), sender_address());
+    }
+    // The same second, of the same group.
+    let same_second = of_other_group(&mut sim, 2, 28);
+    sim.inject(2 * S, same_second, other);
+    sim.run(33 * S);
+    let names = sim.names();
+    assert!(
+        (1..33).all(|number| names.contains(&(1, number))),
+        "{names:?}"
+    );
+    assert_eq!(
+        (names.len(), names.contains(&(2, 2))),
+        (33, false),
+        "{names:?}"
+    );
+    let late = of_other_group(&mut sim, 4, 1);
+    sim.inject(0, late, other);
+    sim.run(S);
+    assert!(sim.names().contains(&(2, 4)));
+}
+
+/// The clocks of both hosts are a day ahead for a while, and then right. The receiver crashes: honest
+/// packets count at once, and a day later no copy does.
+#[test]
+fn clocks_that_were_ahead_for_a_while_lock_nobody_out_behind_a_crash() {
+    let day = 86_400 * SECOND_NS as i64;
+    let mut sim = Sim::new(15);
+    for (wall, number) in [(0, 1), (day, 2), (0, 3)] {
+        sim.wall = [wall; 2];
+        sim.read(0, vec![udp(1, number, 400)]);
+        sim.run(2 * S);
+    }
+    assert_eq!(sim.names(), [(1, 1), (1, 2), (1, 3)]);
+    let (copies, kept) = (sim.sent.clone(), seconds(&sim));
+    restarted(&mut sim, kept, 0);
+    sim.read(S, vec![udp(1, 4, 400)]);
+    sim.run(2 * S);
+    assert_eq!(sim.names().len(), 4, "within a second");
+    for ahead in [0, day - 2 * S as i64, day, 0] {
+        sim.wall[1] = ahead;
+        for copy in &copies {
+            sim.inject(0, copy.clone(), sender_address());
+        }
+        sim.run(S);
+    }
+    assert_eq!(sim.names().len(), 4, "no copy counts");
+}
+
+/// Both clocks are an hour ahead when the receiver starts, and right behind a hand-over: whether they
+/// stepped before or after it, packets count as they would without it.
+#[test]
+fn a_clock_that_goes_back_is_followed_also_around_a_hand_over() {
+    let hour = 3_600 * SECOND_NS as i64;
+    for is_before in [true, false] {
+        let mut sim = Sim::new(16);
+        sim.wall = [hour; 2];
+        restarted(&mut sim, None, hour);
+        sim.read(2 * S, vec![udp(1, 1, 400)]);
+        sim.run(3 * S);
+        let (copy, memory) = (sim.sent[0].clone(), sim.receiver.replay_memory());
+        restarted(&mut sim, None, if is_before { 0 } else { hour });
+        let now = sim.now_at(1).wall;
+        sim.receiver.restore_replay_memory(&memory, now).unwrap();
+        sim.wall = [0; 2];
+        sim.run(S);
+        sim.read(S, vec![udp(1, 2, 400)]);
+        sim.run(2 * S);
+        assert_eq!(sim.names(), [(1, 1), (1, 2)], "{is_before}");
+        sim.wall[1] = hour;
+        sim.inject(0, copy, sender_address());
+        sim.run(S);
+        assert_eq!(sim.names().len(), 2, "it is remembered");
+    }
+}
+
 /// What earlier receivers accepted outlasts a hand-over, and does not make packets stale that are under way.
 #[test]
 fn what_was_forgotten_is_known_behind_a_hand_over() {
@@ -217,12 +353,24 @@ fn what_was_forgotten_is_known_behind_a_hand_over() {
     sim.read(20 * S, vec![udp(1, 1, 400)]);
     sim.run(21 * S);
     let (copy, memory) = (sim.sent[0].clone(), sim.receiver.replay_memory());
-    let accepted = sim.receiver.latest_accepted();
-    restarted(&mut sim, accepted, 0);
-    sim.receiver.restore_replay_memory(&memory).unwrap();
-    sim.inject(0, copy, sender_address());
+    let accepted = seconds(&sim);
+    restarted(&mut sim, accepted.clone(), 0);
+    let now = sim.now_at(1).wall;
+    sim.receiver.restore_replay_memory(&memory, now).unwrap();
+    sim.inject(0, copy.clone(), sender_address());
     sim.run(S);
     assert_eq!(sim.receiver.metrics().verdicts.of(Reason::Duplicate), 1);
+    // A hand-over behind a crash: what was forgotten then is handed on.
+    restarted(&mut sim, accepted, 0);
+    let memory = sim.receiver.replay_memory();
+    restarted(&mut sim, None, 0);
+    let now = sim.now_at(1).wall;
+    sim.receiver.restore_replay_memory(&memory, now).unwrap();
+    sim.wall[1] = -10 * SECOND_NS as i64;
+    sim.run(S);
+    sim.inject(0, copy, sender_address());
+    sim.run(S);
+    assert_eq!(sim.delivered.len(), 1);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use crate::common::group::OURS;
 use crate::common::packets::{TO, ipv4, name, udp};
 use crate::common::sim::{CLEAN, Link, MS, Online, PEER, S, Sim, US, moment, path};
+use crate::common::sim::{receiver_address, sender_address};
 use clew_live::ip_fragments::{Fragmenter, WAIT_MAX, WAITING_BYTES_MAX, WAITING_MAX};
-use clew_live::packet::{Burst, Clear};
+use clew_live::packet::{Burst, Clear, Outer};
 use clew_live::sender::{Outbound, OutboundOptions, Unsent};
 use clew_packet::datagram::{self, Rest};
 use clew_packet::{Carrier, Reason};
@@ -25,6 +26,17 @@ fn flush(sender: &mut Outbound) -> Vec<Burst> {
     let (mut out, mut rng) = (Vec::new(), ChaCha20Rng::seed_from_u64(3));
     sender.flush(moment(S, 0), &mut Online, &mut rng, &mut out);
     out
+}
+
+/// Each datagram that came is counted once, whatever it was.
+#[track_caller]
+pub fn has_one_reason_each(sim: &Sim) {
+    let metrics = sim.receiver.metrics();
+    let verdicts = metrics.verdicts.iter().map(|(_, count)| count).sum::<u64>();
+    let refused = metrics.refused.iter().map(|(_, count)| count).sum::<u64>();
+    let fragments = metrics.fragments_joined + metrics.fragments_again;
+    let all = verdicts + refused + fragments + metrics.cookies;
+    assert_eq!(all, metrics.datagrams, "{metrics:?}");
 }
 
 /// Sends blocks of 1 to 8 full-size packets. Returns the share of packets that were delivered.
@@ -50,7 +62,46 @@ fn delivered(seed: u64, lost: u32, blocks: u32) -> f64 {
         "copies are meant"
     );
     assert!(metrics.fragments_again > 0);
+    has_one_reason_each(&sim);
     names.len() as f64 / f64::from(sent)
+}
+
+/// Parts that are lost, copied and sent twice, packets of which one part never comes, and a cookie: one
+/// reason each.
+#[test]
+fn fragments_copies_and_cookies_have_one_reason_each() {
+    for seed in 0..4 {
+        let mut sim = Sim::new(seed);
+        sim.link = Link {
+            lost: 300,
+            duplicated: 300,
+            jitter: 4 * MS,
+            ..CLEAN
+        };
+        for block in 0..40 {
+            let length = 600 + sim.below(5_000) as usize;
+            let packets = (0..3).map(|n| udp(1, 10 * block + n, length)).collect();
+            sim.read(u64::from(block) * 9 * MS, packets);
+        }
+        sim.run(4 * S);
+        let metrics = sim.receiver.metrics();
+        assert!(metrics.verdicts.of(Reason::MissingFragment) > 0);
+        assert!(metrics.verdicts.of(Reason::Duplicate) > 0);
+        assert!(metrics.fragments_joined > 0 && metrics.verdicts.of(Reason::Ok) > 0);
+        has_one_reason_each(&sim);
+    }
+    let mut sim = Sim::new(9);
+    let mut cookie = Vec::new();
+    datagram::write_cookie(&[1; 16], &[2; 16], &mut cookie);
+    let outer = Outer {
+        source: sender_address(),
+        destination: receiver_address(),
+        ecn: 0,
+    };
+    let now = sim.now_at(1);
+    assert!(sim.receiver.receive(&cookie, &outer, now).is_some());
+    assert_eq!(sim.receiver.metrics().cookies, 1);
+    has_one_reason_each(&sim);
 }
 
 /// With one copy of each fragment it would be (1 - p)^2: 0.902, 0.980, 0.998.

@@ -3,7 +3,7 @@
 
 use crate::attacks::SLOW;
 use crate::common::group::{Group, OTHERS, OURS};
-use crate::common::packets::udp;
+use crate::common::packets::{echo, tcp, udp};
 use crate::common::sim::{MS, Online, PEER, S, Sim, moment, path};
 use clew_live::packet::{Burst, Clear};
 use clew_live::sender::{Cover, Outbound, OutboundOptions, Path};
@@ -78,4 +78,64 @@ fn a_new_flow_gets_through_blind_forgeries() {
     assert!(first < 60, "{last:?}");
     let after = last.iter().filter(|number| **number >= 80).count();
     assert!(after >= 18, "it is known now: {last:?}");
+}
+
+/// Honest packets of a flow, and ten forgeries for each, which differ from it only in what the attacker
+/// cannot know. Returns how many honest ones arrive.
+fn beside(
+    honest: Vec<Vec<u8>>,
+    forged: Vec<Vec<u8>>,
+    starts: [u64; 2],
+    opens: &[Vec<u8>],
+) -> usize {
+    let mut sim = Sim::new(3);
+    sim.verifier = SLOW;
+    let now = sim.now_at(1).instant;
+    opens
+        .iter()
+        .for_each(|packet| sim.receiver.expect_answers(packet, now));
+    let honest = signed(&OURS, honest.into_iter(), &mut sim);
+    let forged = signed(&OTHERS, forged.into_iter(), &mut sim);
+    for (n, packet) in (0..).zip(&honest) {
+        sim.inject_trailed(starts[0] + n * 20 * MS, packet.clone());
+    }
+    for n in 0..900 {
+        let packet = forged[n as usize % forged.len()].clone();
+        sim.inject_trailed(starts[1] + n * 2 * MS, packet);
+    }
+    sim.run(4 * S);
+    let bad = sim.receiver.metrics().verdicts.of(Reason::BadSignature);
+    assert!(bad >= 20, "some are verified: {bad}");
+    sim.delivered.len()
+}
+
+/// Echoes have no ports, but an identifier.
+#[test]
+fn blind_echoes_take_nothing_from_those_that_held_before() {
+    let honest = (0..100).map(|n| echo(false, 4_711, n)).collect();
+    let forged = (0..64).map(|n| echo(false, 100 + n, n)).collect();
+    let found = beside(honest, forged, [0, 200 * MS], &[]);
+    assert!(found >= 95, "{found} of 100");
+}
+
+/// Who attacks knows all but the sequence, ports too. The connection goes on meanwhile, by 50 MB.
+#[test]
+fn blind_segments_take_nothing_from_a_connection_of_known_ports() {
+    let honest = (0..100).map(|n| tcp(false, 77_000_000 + n * 500_000, 1, 100));
+    let forged = (0..32).map(|n| tcp(false, (n + 32) << 26, 1, 100));
+    let found = beside(honest.collect(), forged.collect(), [0, 200 * MS], &[]);
+    assert!(found >= 95, "{found} of 100");
+}
+
+/// The first answers to what this host opened come while forgeries are under way: nobody has seen a
+/// signature of that flow yet.
+#[test]
+fn answers_to_what_this_host_opened_are_known_at_once() {
+    let answers = || (0..100).map(|n| echo(false, 4_711, n)).collect();
+    let forged = || (0..64).map(|n| echo(false, 100 + n, n)).collect();
+    let opens = [echo(true, 4_711, 0)];
+    let found = beside(answers(), forged(), [200 * MS, 0], &opens);
+    assert!(found >= 99, "{found} of 100");
+    let unknown = beside(answers(), forged(), [200 * MS, 0], &[]);
+    assert!(unknown < 95, "{unknown} of 100");
 }

@@ -37,6 +37,16 @@ pub fn flow(frame: &Frame<'_>) -> Result<Flow, Reason> {
     signable::locate(frame).map(|datagram| flow_of(&datagram))
 }
 
+/// Returns addresses and ports of the outermost IP datagram, and its upper layer, with a trailer if
+/// there is one.
+///
+/// # Errors
+/// The reason why the frame is not signable.
+pub fn flow_and_upper<'a>(frame: &Frame<'a>) -> Result<(Flow, &'a [u8]), Reason> {
+    let datagram = signable::locate(frame)?;
+    Ok((flow_of(&datagram), datagram.upper()))
+}
+
 pub(crate) fn flow_of(datagram: &Datagram<'_>) -> Flow {
     datagram.original().flow()
 }

@@ -1,10 +1,12 @@
 //! What only live receivers do.
 
-use super::replay::{BadMemory, Memory, REMEMBERED_BYTES_MAX};
-use super::{KeySource, Received, Receiver};
-use crate::receiver::pending::{Checked, Pending};
+use super::replay::{BadMemory, Memory, REMEMBERED_BYTES_MAX, Replay};
+use super::seconds::AcceptedSeconds;
+use super::{Conclusion, KeySource, Received, Receiver};
+use crate::receiver::pending::{Checked, Held, Pending};
 use crate::receiver::waiting::Ticket;
 use crate::time::Timestamp;
+use crate::wire::trailer::GroupTag;
 use alloc::vec::Vec;
 
 impl<K: KeySource> Receiver<K> {
@@ -17,6 +19,22 @@ impl<K: KeySource> Receiver<K> {
                 pending.ticket = self.waiting.next();
                 Received::Pending(pending)
             }
+        }
+    }
+
+    /// Takes a checked signature in whose packet was given up, and counted, meanwhile: what the signature says
+    /// of its block, and of packets that wait. The packet itself is neither counted nor accepted.
+    pub fn learn_of_block(&mut self, checked: Checked) -> Conclusion {
+        let (checked, waiters) = self.learn(checked);
+        let reason = checked.signature.map_or_else(|reason| reason, Held::reason);
+        if let Some((block, _)) = checked.block.filter(|_| checked.signature.is_ok()) {
+            self.blocks.insert(block, 0);
+        }
+        self.settle_all(waiters);
+        Conclusion {
+            verdict: reason.verdict(self.acceptance.replay),
+            reason,
+            summary: Some(checked.summary),
         }
     }
 
@@ -35,41 +53,53 @@ impl<K: KeySource> Receiver<K> {
 
     /// Returns what was accepted, for a process that takes over from this one.
     pub fn replay_memory(&self) -> Vec<u8> {
-        self.memory.to_bytes()
+        let mut out = self.forgotten.to_bytes();
+        out.extend(self.memory.to_bytes());
+        out
     }
 
-    /// Takes over what another receiver accepted, which accepts nothing any more. From now on this one
-    /// accepts what that one would have.
+    /// Takes over at `now` what another receiver accepted, which accepts nothing any more. From now on
+    /// this one accepts what that one would have.
     ///
     /// # Errors
     /// The bytes are not what [`replay_memory`](Self::replay_memory) returned. Nothing changes.
-    pub fn restore_replay_memory(&mut self, bytes: &[u8]) -> Result<(), BadMemory> {
-        let memory = Memory::from_bytes(bytes, REMEMBERED_BYTES_MAX)?;
+    pub fn restore_replay_memory(&mut self, bytes: &[u8], now: Timestamp) -> Result<(), BadMemory> {
+        let (forgotten, rest) = AcceptedSeconds::from_bytes(bytes, now)?;
+        let memory = Memory::from_bytes(rest, REMEMBERED_BYTES_MAX)?;
         self.acceptance.not_before = memory.start();
-        self.memory = memory;
+        (self.memory, self.forgotten) = (memory, forgotten);
+        // The clock may have gone back while nobody looked.
+        if now < self.acceptance.not_before {
+            self.clock_went_back(now);
+        }
         Ok(())
     }
 
-    /// Returns the latest timestamp that was accepted and is remembered. Returns `None` if there is none.
-    pub fn latest_accepted(&self) -> Option<Timestamp> {
-        self.memory.latest()
+    /// Returns the seconds whose timestamps this receiver accepted, and a number that is another one
+    /// whenever they became more. If they are on disk before a packet is delivered, no crash brings one again.
+    pub const fn accepted_seconds(&self) -> (&AcceptedSeconds, u64) {
+        (&self.accepted.0, self.accepted.1)
     }
 
-    /// Takes note that receivers before this one, whose memory is lost, may have accepted timestamps up to
-    /// `until`. Those are refused from now on, whatever the clock says.
-    pub fn forgot_until(&mut self, until: Timestamp) {
-        self.forgotten = self.forgotten.max(until.after(1));
-        self.acceptance.not_before = self.acceptance.not_before.max(self.forgotten);
-        self.memory.starts(self.acceptance.not_before);
+    pub(super) fn note_second(&mut self, group: GroupTag, at: Timestamp) {
+        let is_live = self.acceptance.replay == Replay::Refuse;
+        if is_live && self.accepted.0.insert(group, at, self.latest) {
+            self.accepted.1 = self.accepted.1.wrapping_add(1);
+        }
+    }
+
+    /// Takes note of what receivers before this one accepted, whose memory is lost. In those seconds
+    /// all packets of a group are refused from now on, whatever the clock says: some may be copies.
+    pub fn forgot(&mut self, seconds: AcceptedSeconds) {
+        self.forgotten = seconds;
     }
 
     /// Takes note that the clock went back to `now`. If that is before the start, one of both times is
     /// wrong: timestamps count from `now` on, as if it were the start. Else every packet would be
     /// stale until the clock says again what it said. What was accepted stays refused, also what receivers
-    /// before this one accepted ([`forgot_until`](Self::forgot_until)).
+    /// before this one accepted ([`forgot`](Self::forgot)).
     pub fn clock_went_back(&mut self, now: Timestamp) {
-        let start = now.max(self.forgotten);
-        self.acceptance.not_before = self.acceptance.not_before.min(start);
+        self.acceptance.not_before = self.acceptance.not_before.min(now);
         self.memory.starts(self.acceptance.not_before);
         self.latest = now;
     }

@@ -6,6 +6,7 @@ pub(crate) mod cover;
 pub(crate) mod live;
 pub(crate) mod pending;
 pub(crate) mod replay;
+pub(crate) mod seconds;
 mod settling;
 pub(crate) mod waiting;
 
@@ -23,6 +24,7 @@ use crate::{
     receiver::block_cache::BlockCache,
     receiver::pending::{Checked, Pending},
     receiver::replay::{Memory, REMEMBERED_BYTES_MAX, Replay},
+    receiver::seconds::AcceptedSeconds,
     receiver::waiting::{CodedPacket, Ticket, Waiting},
     signed::{SignedPacket, Summary, read},
     time::{SECOND_NS, Timestamp},
@@ -168,8 +170,10 @@ pub struct Receiver<K> {
     counters: Counters,
     /// The latest time that a packet had.
     latest: Timestamp,
-    /// Earlier timestamps may have been accepted by receivers whose memory is lost.
-    forgotten: Timestamp,
+    /// Live: what was accepted, and how often that became more.
+    accepted: (AcceptedSeconds, u64),
+    /// What receivers accepted whose memory is lost.
+    forgotten: AcceptedSeconds,
 }
 
 impl<K: KeySource> Receiver<K> {
@@ -186,7 +190,8 @@ impl<K: KeySource> Receiver<K> {
             settled: VecDeque::new(),
             counters,
             latest,
-            forgotten: Timestamp::NONE,
+            accepted: (AcceptedSeconds::default(), 0),
+            forgotten: AcceptedSeconds::default(),
         }
     }
 
@@ -275,6 +280,7 @@ impl<K: KeySource> Receiver<K> {
             let replay = self.acceptance.replay;
             self.memory.check(replay, summary.timestamp, id)?;
             self.memory.insert(summary.timestamp, id);
+            self.note_second(summary.group, summary.timestamp);
             Ok(if late {
                 Reason::Reordered
             } else {
@@ -323,6 +329,9 @@ impl<K: KeySource> Receiver<K> {
         if let Some(time) = time {
             self.acceptance
                 .check(time, trailer.timestamp, successor_start)?;
+        }
+        if self.forgotten.has(trailer.group, trailer.timestamp) {
+            return Err(Reason::Stale);
         }
         let key = self.keys.key(trailer.group, trailer.epoch);
         let key = key.ok_or(Reason::UnknownEpoch)?;

@@ -199,11 +199,6 @@ impl Memory {
         }
     }
 
-    /// Returns the latest timestamp that is remembered.
-    pub fn latest(&self) -> Option<Timestamp> {
-        self.accepted.last_key_value().map(|((at, _), _)| *at)
-    }
-
     /// Returns how many signatures were forgotten for want of room.
     pub fn evictions(&self) -> u64 {
         self.evictions

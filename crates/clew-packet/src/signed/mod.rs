@@ -15,6 +15,7 @@ use crate::{
     },
     net::flow::Flow,
     net::frame::Frame,
+    net::ip::ipv6,
     net::original::Original,
     reason::Reason,
     receiver::replay::message_hash,
@@ -133,6 +134,12 @@ impl<'a> SignedPacket<'a> {
     /// travels without (`udp-transport`).
     pub fn header(&self) -> Option<&'a [u8]> {
         (!self.original.header.is_empty()).then_some(self.original.header)
+    }
+
+    /// Returns the most bytes that the IP packet has which was signed.
+    pub fn length_max(&self) -> usize {
+        let header = self.original.header.len().max(ipv6::HEADER);
+        header + self.original.headers.len() + self.original.upper.len()
     }
 
     /// Appends the IP packet that was signed. Lengths and checksums are those that it had in the

@@ -43,7 +43,7 @@ impl LiveMetrics {
 /// A number: its name behind the prefix, what it is, where it stands.
 type Number = (&'static str, &'static str, fn(&Status) -> u64);
 
-const COUNTERS: [Number; 29] = [
+const COUNTERS: [Number; 30] = [
     ("sent_packets", "Packets that left signed", |s| {
         s.outbound.packets
     }),
@@ -89,6 +89,11 @@ const COUNTERS: [Number; 29] = [
         "received_datagram_bytes",
         "Bytes of datagrams that came",
         |s| s.inbound.datagram_bytes,
+    ),
+    (
+        "received_fragments_joined",
+        "Fragments put together with others, whose packet has the verdict",
+        |s| s.inbound.fragments_joined,
     ),
     (
         "received_fragments_again",

@@ -19,6 +19,7 @@ mod force;
 mod forger;
 mod hosts;
 mod lan;
+mod meant;
 mod others;
 mod recoveries;
 mod replace;

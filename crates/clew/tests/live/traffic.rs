@@ -219,7 +219,14 @@ pub fn settled(lan: &Lan) -> serde_json::Value {
 
 /// How many datagrams have a reason: why each was delivered or not.
 fn reasons(inbound: &serde_json::Value) -> u64 {
-    sum(&inbound["verdicts"]) + sum(&inbound["refused"])
+    let single = [
+        "fragments_joined",
+        "fragments_again",
+        "cookies",
+        "foreign_cookies",
+    ];
+    let single = single.map(|name| inbound[name].as_u64().unwrap());
+    sum(&inbound["verdicts"]) + sum(&inbound["refused"]) + single.iter().sum::<u64>()
 }
 
 /// The sum of counters.

@@ -12,6 +12,9 @@ use std::sync::{Arc, LazyLock};
 
 pub const GROUP: GroupId = GroupId([0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
+/// Another group that receivers know, if they are told so.
+pub const OTHER_GROUP: GroupId = GroupId([0xb0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+
 /// When the simulation begins: nanoseconds since 1970.
 pub const START: u64 = 1_700_000_000_500_000_000;
 
@@ -88,6 +91,13 @@ impl Group {
         Arc::new(Identity::new(self.key_file(0, epochs), policy, limit))
     }
 
+    /// A member, whose group has another id.
+    pub fn identity_in(&self, group: GroupId) -> Arc<Identity> {
+        let mut key = self.key_file(0, &[(0, 0)]);
+        key.group = group;
+        Arc::new(Identity::new(key, live_policy(Scheme::Xr), None))
+    }
+
     /// The other member, as live machines sign.
     pub fn other_identity(&self) -> Arc<Identity> {
         let key = self.key_file(1, &[(0, 0)]);
@@ -100,6 +110,7 @@ impl Group {
 pub struct Keys {
     starts: Vec<u64>,
     prepared: Vec<Arc<VerifyingKey>>,
+    has_other_group: bool,
 }
 
 static PREPARED: LazyLock<Vec<Arc<VerifyingKey>>> = LazyLock::new(|| {
@@ -112,13 +123,23 @@ impl Keys {
         Self {
             starts: starts.to_vec(),
             prepared: PREPARED.clone(),
+            has_other_group: false,
+        }
+    }
+
+    /// Those of both groups.
+    pub fn of_both() -> Self {
+        Self {
+            has_other_group: true,
+            ..Self::of(&[0])
         }
     }
 }
 
 impl KeySource for Keys {
     fn scheme(&self, group: GroupTag) -> Result<Scheme, Unknown> {
-        match group == GROUP.tag() {
+        let is_other = self.has_other_group && group == OTHER_GROUP.tag();
+        match is_other || group == GROUP.tag() {
             true => Ok(Scheme::Xr),
             false => Err(Unknown::Group),
         }

@@ -89,6 +89,21 @@ pub fn tcp(is_back: bool, sequence: u32, acknowledged: u32, data: usize) -> Vec<
     [header, upper].concat()
 }
 
+/// An echo's reply with an identifier from the sender's host, or the request that asked for it.
+pub fn echo(is_request: bool, identifier: u16, number: u16) -> Vec<u8> {
+    let mut upper = vec![if is_request { 8 } else { 0 }, 0, 0, 0];
+    upper.extend([identifier, number].map(u16::to_be_bytes).concat());
+    let checksum = sum(&[&upper]);
+    upper[2..4].copy_from_slice(&checksum.to_be_bytes());
+    let mut packet = ipv4(FROM, 1, &upper);
+    if is_request {
+        // The checksum of the header is the same: addresses change places.
+        packet[12..16].copy_from_slice(&TO);
+        packet[16..20].copy_from_slice(&FROM);
+    }
+    packet
+}
+
 /// Whether both checksums of a TCP or UDP packet hold.
 pub fn checksums_hold(packet: &[u8]) -> bool {
     let (header, upper) = packet.split_at(20);

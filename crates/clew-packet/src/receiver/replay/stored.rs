@@ -3,10 +3,15 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use super::{Indices, Memory, SignatureId};
+use crate::receiver::seconds::AcceptedSeconds;
 use crate::time::Timestamp;
+use crate::wire::trailer::GroupTag;
 
 /// What the bytes start with: a format of this version of the program, which nobody else reads.
-const MAGIC: [u8; 8] = *b"clewRM01";
+const MAGIC: [u8; 8] = *b"clewRM02";
+
+/// An interval of seconds in bytes: whether it is of one group, which one, its first and last second.
+const INTERVAL_BYTES: usize = 1 + 8 + 8 + 8;
 
 /// Bytes that are no memory, or are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +83,37 @@ impl Memory {
     }
 }
 
+impl AcceptedSeconds {
+    /// Returns the number of intervals, and the intervals.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (group, intervals) in self.iter() {
+            for (first, last) in intervals {
+                out.push(u8::from(group.is_some()));
+                out.extend(group.map_or([0; 8], |group| group.0));
+                out.extend([first.to_be_bytes(), last.to_be_bytes()].concat());
+            }
+        }
+        let count = (out.len() / INTERVAL_BYTES) as u64;
+        [&count.to_be_bytes()[..], &out].concat()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) returned. Returns what is behind it, too.
+    pub(crate) fn from_bytes(bytes: &[u8], now: Timestamp) -> Result<(Self, &[u8]), BadMemory> {
+        let (mut rest, mut seconds) = (bytes, Self::default());
+        for _ in 0..number(&mut rest)? {
+            let group = match *take(&mut rest)? {
+                [0] => take::<8>(&mut rest).map(|_| None),
+                [1] => take(&mut rest).map(|tag| Some(GroupTag(*tag))),
+                _ => Err(BadMemory),
+            }?;
+            let interval = (number(&mut rest)?, number(&mut rest)?);
+            seconds.insert_interval(group, interval, now);
+        }
+        Ok((seconds, rest))
+    }
+}
+
 fn take<'a, const N: usize>(rest: &mut &'a [u8]) -> Result<&'a [u8; N], BadMemory> {
     let (first, behind) = rest.split_first_chunk().ok_or(BadMemory)?;
     *rest = behind;
@@ -128,6 +164,30 @@ mod tests {
         assert!(read.bytes <= 300);
         let oldest = read.check(Replay::Refuse, Timestamp(6), id(1, 0));
         assert_eq!(oldest, Err(Reason::Stale));
+    }
+
+    #[test]
+    fn seconds_come_back_and_what_is_behind_them_is_left() {
+        let now = Timestamp(0);
+        let mut seconds = AcceptedSeconds::default();
+        for (group, interval) in [
+            (None, (0, 7)),
+            (Some(GroupTag([1; 8])), (9, 10)),
+            (Some(GroupTag([1; 8])), (20, 20)),
+            (Some(GroupTag([2; 8])), (9, 9)),
+        ] {
+            seconds.insert_interval(group, interval, now);
+        }
+        let bytes = [seconds.to_bytes(), b"rest".to_vec()].concat();
+        let (read, rest) = AcceptedSeconds::from_bytes(&bytes, now).unwrap();
+        assert_eq!((read, rest), (seconds, &b"rest"[..]));
+        let whole = bytes.len() - rest.len();
+        (0..whole).for_each(|end| {
+            assert!(AcceptedSeconds::from_bytes(&bytes[..end], now).is_err());
+        });
+        let mut other = bytes;
+        other[8] = 2;
+        assert!(AcceptedSeconds::from_bytes(&other, now).is_err());
     }
 
     #[test]

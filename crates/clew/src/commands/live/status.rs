@@ -249,6 +249,10 @@ fn tell_inbound(inn: &InboundStatus) {
         ),
         (inn.screened, "signatures refused for the cost of a hash"),
         (
+            inn.fragments_joined,
+            "fragments put together with others, whose packet has the verdict",
+        ),
+        (
             inn.fragments_again,
             "fragments that came twice, as they are sent",
         ),
