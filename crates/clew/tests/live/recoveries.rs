@@ -65,7 +65,7 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     let plane = lan.processes(ONE)[1];
     let folder = format!("/var/lib/clew-live/{}", lan.name(ONE));
     let fill = format!(
-        "mount -t tmpfs -o size=8k,mode=0777 none {folder}; dd if=/dev/zero of={folder}/full 2>/dev/null; \
+        "mount -t tmpfs -o size=32k,mode=0777 none {folder}; dd if=/dev/zero of={folder}/full 2>/dev/null; \
          test $(stat -c %s {folder}/full) -gt 0"
     );
     beside_daemon(&lan, plane, &fill);
