@@ -2,6 +2,7 @@
 //! `recvmmsg`), the ECN bits, and the errors that routers report.
 
 mod adopt;
+mod reports;
 
 use super::Offloads;
 use super::kernel::dropped_by_sockets;
@@ -11,6 +12,7 @@ use nix::sys::socket::sockopt::{Mark, RcvBufForce, ReceiveTimestampns, SndBufFor
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
 use nix::sys::stat::fstat;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use reports::{is_passing, is_reported, past_reports};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -267,12 +269,7 @@ impl One {
             segment_size: (contents.len() > segment).then_some(segment),
             src_ip: from,
         };
-        let send = || self.state().try_send((&self.io).into(), &transmit);
-        match send() {
-            // What the network said of earlier datagrams is told by the first call after it.
-            Err(error) if is_reported(&error) => send(),
-            other => other,
-        }
+        past_reports(|| self.state().try_send((&self.io).into(), &transmit))
     }
 
     fn begin_again(&self) {
@@ -332,24 +329,6 @@ fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     v4().or_else(v6)
 }
 
-/// Whether a call failed for what an earlier datagram met: the call itself did nothing.
-fn is_reported(error: &io::Error) -> bool {
-    let codes = [
-        libc::ECONNREFUSED,
-        libc::EHOSTUNREACH,
-        libc::ENETUNREACH,
-        libc::EHOSTDOWN,
-        libc::ENOPROTOOPT,
-        libc::EOPNOTSUPP,
-        libc::EPROTO,
-        libc::EACCES,
-        libc::EMSGSIZE,
-    ];
-    error
-        .raw_os_error()
-        .is_some_and(|code| codes.contains(&code))
-}
-
 fn refusal(error: &io::Error) -> Refusal {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::ENOBUFS) => Refusal::Full,
@@ -366,6 +345,8 @@ pub struct Datagrams {
     count: usize,
     is_ipv4: bool,
     port: u16,
+    /// The network said something since [`Self::had_reports`] was asked.
+    has_reports: bool,
 }
 
 impl Default for Datagrams {
@@ -376,6 +357,7 @@ impl Default for Datagrams {
             count: 0,
             is_ipv4: true,
             port: 0,
+            has_reports: false,
         }
     }
 }
@@ -386,21 +368,30 @@ impl Datagrams {
         &mut self.bytes
     }
 
+    /// Whether the network said something since the last call: [`Udp::errors`] tells what.
+    pub(crate) const fn had_reports(&mut self) -> bool {
+        std::mem::replace(&mut self.has_reports, false)
+    }
+
     fn fill(&mut self, socket: &One) -> io::Result<bool> {
         (self.count, self.is_ipv4, self.port) = (0, socket.is_ipv4, socket.port);
         let mut slices = self.bytes.chunks_mut(TRAIN).map(IoSliceMut::new);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
-        let received = socket
-            .state()
-            .recv((&socket.io).into(), &mut slices, &mut self.metas);
+        let mut calls = 0;
+        let received = past_reports(|| {
+            calls += 1;
+            let state = socket.state();
+            state.recv((&socket.io).into(), &mut slices, &mut self.metas)
+        });
+        self.has_reports |= calls > 1;
         match received {
             Ok(count) => {
                 self.count = count;
                 Ok(true)
             }
             Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(e) if e.kind() == ErrorKind::Interrupted || is_reported(&e) => Ok(true),
+            Err(e) if is_reported(&e) || is_passing(&e) => Ok(true),
             Err(other) => Err(other),
         }
     }

@@ -53,8 +53,10 @@ pub(super) fn run<K: KeySource>(shared: &Shared<K>) -> io::Result<()> {
         take_cookies(shared, &mut cookies);
         send_replies(shared);
         let next = shared.deliver();
-        if !any {
+        if room.had_reports() || !any {
             shared.hear_errors();
+        }
+        if !any {
             let now = shared.clock.now().instant;
             let last = ending.map(|_| now + LAST_TURN);
             let next = next.into_iter().chain(last).min();

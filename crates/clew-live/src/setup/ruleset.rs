@@ -241,11 +241,11 @@ fn asked(config: &Config) -> String {
 /// packet's ports is elsewhere, while the kernel finds the ports.
 const PLAIN: &str = "@th,64,8 0x45";
 
-/// The chain for unsigned "too big" about packets to peers, and the rules that lead there. Such packets
-/// leave in the carrier, so that no router sees them: an answer about one is forged, and would make the
-/// kernel cut packets of applications. With trailers they leave as themselves.
+/// The chain for unsigned errors of routers about packets to peers, and the rules that lead there. Such packets
+/// leave in the carrier, so that no router sees them: an error about one is forged, and would make the
+/// kernel cut packets of applications, or end what they wait for. With trailers they leave as themselves.
 ///
-/// An answer in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
+/// An error in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
 /// fragment has its type in any case (the kernel refuses others), and without that one nothing is put together.
 fn errors(config: &Config) -> [String; 2] {
     if config.carrier == CarrierMode::Trailer || config.inbound != InboundMode::Enforce {
@@ -266,13 +266,13 @@ fn errors(config: &Config) -> [String; 2] {
     let kinds = [
         (
             true,
-            "icmp type destination-unreachable icmp code frag-needed",
+            "icmp type { destination-unreachable, source-quench, redirect, time-exceeded, parameter-problem }",
             "ip frag-off & 0x2000 != 0",
             "@th,192,32",
         ),
         (
             false,
-            "icmpv6 type packet-too-big",
+            "icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem }",
             "frag more-fragments 1",
             "@th,256,128",
         ),

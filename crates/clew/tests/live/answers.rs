@@ -39,13 +39,32 @@ def new(protocol, data, cut=False):
     inner = part if more is None else struct.pack('!BBHI', 58, 0, at | more, 99) + part
     outer = struct.pack('!IHBB', 6 << 28, len(inner), 58 if more is None else 44, 60)
     s.sendto(outer + v6(STRANGER6) + v6(ONE6) + inner, (ONE6, 0))
+def say4(kind, code, quoted):
+  m = struct.pack('!BBHI', kind, code, 0, 0) + quoted
+  m = m[:2] + csum(m) + m[4:]
+  return header(v4(STRANGER4), v4(ONE4), 1, 20 + len(m)) + m
+def say6(kind, code, quoted):
+  m = struct.pack('!BBHI', kind, code, 0, 0) + quoted
+  m = m[:2] + csum(v6(STRANGER6) + v6(ONE6) + struct.pack('!II', len(m), 58) + m) + m[4:]
+  return struct.pack('!IHBB', 6 << 28, len(m), 58, 60) + v6(STRANGER6) + v6(ONE6) + m
+def errors(protocol4, protocol6, data4, data6, to4=TWO4, to6=TWO6):
+  q4 = header(v4(ONE4), v4(to4), protocol4, 1400) + data4
+  q6 = struct.pack('!IHBB16s16s', 6 << 28, 1400, protocol6, 60, v6(ONE6), v6(to6)) + data6
+  kinds = [(3, 16), (4, 1), (5, 4), (11, 2), (12, 3)]
+  one = [(ONE4, say4(kind, code, q4)) for kind, codes in kinds for code in range(codes)]
+  kinds = [(1, 8), (3, 2), (4, 3)]
+  return one + [(ONE6, say6(kind, code, q6)) for kind, codes in kinds for code in range(codes)]
+def send(all):
+  s4 = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+  s6 = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)
+  for to, packet in all: (s6 if ':' in to else s4).sendto(packet, (to, 0))
 def ports(source): return struct.pack('!HHHH', source, 4909, 1380, 0) + bytes(40)
 echo = struct.pack('!BBHHH', 8, 0, 0, 1, 1)
 echo6 = struct.pack('!BBHHH', 128, 0, 0, 1, 1)
 ";
 
-/// The third host says it.
-fn say(lan: &Lan, what: &str) {
+/// What a stranger runs.
+fn program(what: &str) -> String {
     let addresses = [
         ("ONE4", Lan::v4(ONE)),
         ("ONE6", Lan::v6(ONE)),
@@ -55,7 +74,12 @@ fn say(lan: &Lan, what: &str) {
         ("STRANGER6", "fd08::66".to_owned()),
     ];
     let addresses = addresses.map(|(name, address)| format!("{name} = '{address}'\n"));
-    let program = format!("{}{SAY}{what}", addresses.concat());
+    format!("{}{SAY}{what}", addresses.concat())
+}
+
+/// The third host says it.
+fn say(lan: &Lan, what: &str) {
+    let program = program(what);
     let done = lan.python(OTHER, &program).wait_with_output().unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
 }
@@ -87,6 +111,52 @@ fn blind_answers_about_sizes_reach_no_application() {
     assert!(!captured.contains("mtu"), "{captured}");
     udp(&lan, &Lan::v4(TWO), "[900, 1350]");
     udp(&lan, &Lan::v6(TWO), "[900, 1350]");
+}
+
+/// Errors of every kind, about datagrams that the carrier sent and about such that it never sent.
+const ALL: &str = "own = errors(17, 17, ports(4909), ports(4909))\n\
+    own += errors(17, 17, ports(4909), ports(4909), '198.51.100.7', '2001:db8::7')\n";
+
+/// Whoever ends a program by a made-up answer needs no key. One error comes at a time, then as many as the
+/// stranger can send, while packets of both sides go on.
+#[test]
+fn blind_errors_end_nothing() {
+    for mode in ["", ENFORCE] {
+        let Some(mut lan) = Lan::new() else { return };
+        both(&mut lan, mode);
+        let processes = [lan.processes(ONE), lan.processes(TWO)];
+        let slowly = "for one in own:\n  send([one])\n  time.sleep(0.02)";
+        say(&lan, &format!("import time\n{ALL}{slowly}"));
+        assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
+        let endless = format!("{ALL}print('ready', flush=True)\nwhile True: send(own)");
+        let mut flood = lan.python(OTHER, &program(&endless));
+        ready(&mut flood);
+        let sent = || lan.status(ONE)["outbound"]["packets"].as_u64().unwrap();
+        let before = sent();
+        for to in [Lan::v4(TWO), Lan::v6(TWO)] {
+            udp(&lan, &to, "[100] * 100");
+        }
+        // What is lost is asked for again.
+        let asked = sent() - before;
+        assert!((202..=212).contains(&asked), "{asked}");
+        assert!(flood.try_wait().unwrap().is_none(), "the flood went on");
+        flood.kill().unwrap();
+        flood.wait().unwrap();
+        let failed = &lan.status(ONE)["outbound"]["dropped"]["send-failed"];
+        assert!(failed.as_u64().unwrap_or(0) < 10, "{failed}");
+        assert_eq!([lan.processes(ONE), lan.processes(TWO)], processes);
+    }
+}
+
+#[test]
+fn blind_errors_about_packets_to_peers_reach_no_application() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    let before = dropped(&lan);
+    let about = format!("all = errors(17, 17, ports({KNOWN}), ports({KNOWN}))");
+    say(&lan, &format!("{about}\nassert len(all) == 39\nsend(all)"));
+    until("all are counted", || dropped(&lan) >= before + 39);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
 }
 
 /// Sockets of an application that take whatever comes, in both families.
