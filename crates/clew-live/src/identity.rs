@@ -6,6 +6,7 @@ use clew_keys::{HeldEpoch, MemberKeyFile};
 use clew_packet::{Policy, Sender, Timestamp};
 use rand_core::CryptoRng;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A machine's key, to be shared by all threads. A replaced key file makes another identity, which
 /// takes the place of this one between two blocks.
@@ -15,6 +16,20 @@ pub struct Identity {
     machine: MemberKeyFile,
     epochs: Vec<Slot>,
     limit: Option<Limit>,
+    /// How long it goes on in an epoch that is over, in nanoseconds.
+    overlap: u64,
+}
+
+/// The longest overlap: half of the grace that verifiers give by default.
+const OVERLAP_MAX: Duration = Duration::from_secs(30);
+
+/// Returns how long a machine goes on signing in an epoch after the next one started: half of the grace that
+/// verifiers give.
+///
+/// Who hears of an epoch first would else sign in one that others do not know yet, and all that it sends
+/// would be lost there. The other half is for clocks that differ, and for packets on their way.
+pub fn overlap(grace: Duration) -> Duration {
+    (grace / 2).min(OVERLAP_MAX)
 }
 
 /// A held epoch, prepared when it is first needed.
@@ -130,7 +145,15 @@ impl Identity {
             epochs: slots.collect(),
             machine: key,
             limit,
+            overlap: 0,
         }
+    }
+
+    /// The same, which goes on in each epoch for so long after the next one started, if it holds both.
+    /// Whoever is revoked does not.
+    pub fn with_overlap(mut self, overlap: Duration) -> Self {
+        self.overlap = u64::try_from(overlap.as_nanos()).unwrap_or(u64::MAX);
+        self
     }
 
     /// Returns the machine's name, for its owner's eyes.
@@ -138,17 +161,17 @@ impl Identity {
         &self.machine.machine
     }
 
-    /// Returns the key of the epoch in force. The first call for an epoch takes milliseconds:
+    /// Returns the key of the epoch in force, or with an overlap of the one before. The first call for an epoch takes milliseconds:
     /// [`prepare`](Self::prepare) does that ahead.
     ///
     /// # Errors
     /// Why the machine does not sign at `now`.
     pub fn at(&self, now: Timestamp) -> Result<&Arc<EpochKey>, Unready> {
         let machine = || self.machine.machine.clone();
-        if let Some(limit) = self.limit.filter(|limit| now >= limit.from) {
+        if let Some(limit) = self.limit.filter(|limit| now >= self.end(limit)) {
             return Err(self.over(&limit));
         }
-        let place = self.machine.place_at(now.0);
+        let place = self.place(now);
         let (held, slot) = self.held(place).ok_or(Unready::NoKey)?;
         if held.start > now.0 {
             let (machine, epoch) = (machine(), held.epoch);
@@ -166,15 +189,28 @@ impl Identity {
         self.next(now).map_or(Ok(()), |next| next.map(|(_, _)| ()))
     }
 
-    /// Returns the key of the epoch after the one in force, and when that starts. Returns `None` if
-    /// the key does not hold it.
+    /// Returns the key of the epoch after the one that [`at`](Self::at) returns, and from when on that signs.
+    /// Returns `None` if the key does not hold it.
     pub fn next(&self, now: Timestamp) -> Option<Result<(&Arc<EpochKey>, Timestamp), Unready>> {
-        let (held, slot) = self.held(self.machine.place_at(now.0) + 1)?;
+        let (held, slot) = self.held(self.place(now) + 1)?;
         if self.limit.is_some_and(|limit| held.epoch >= limit.epoch) {
             return None;
         }
         let key = self.ready(held, slot);
-        Some(key.map(|key| (key, Timestamp(held.start))))
+        Some(key.map(|key| (key, Timestamp(held.start).after(self.overlap))))
+    }
+
+    /// The place of the epoch to sign in.
+    fn place(&self, now: Timestamp) -> usize {
+        self.machine.place_at(now.0.saturating_sub(self.overlap))
+    }
+
+    /// When the key stops to sign.
+    const fn end(&self, limit: &Limit) -> Timestamp {
+        match limit.is_revoked {
+            true => limit.from,
+            false => limit.from.after(self.overlap),
+        }
     }
 
     fn held(&self, place: usize) -> Option<(&HeldEpoch, &Slot)> {

@@ -4,11 +4,14 @@ use crate::common::group::{GROUP, Keys, OTHER_GROUP, OURS, START};
 use crate::common::packets::{udp, udp_from};
 use crate::common::sim::{MS, S, Sim, address, moment, path, peer_rules, sender_address};
 use crate::common::sim::{Online, PEER};
-use clew_live::identity::{Limit, Unready};
+use clew_group::Scheme;
+use clew_live::identity::{Identity, Limit, Unready, overlap};
 use clew_live::packet::{Burst, Clear};
 use clew_live::receiver::{Inbound, InboundOptions, PeerRule};
-use clew_live::sender::{Outbound, OutboundOptions, Unsent};
+use clew_live::sender::{Outbound, OutboundOptions, Unsent, live_policy};
 use clew_packet::{AcceptedSeconds, Reason, SECOND_NS, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A key file is replaced while packets wait, and the epoch changes under traffic: none is lost.
 #[test]
@@ -29,6 +32,46 @@ fn epochs_change_without_losing_packets() {
     sim.run(4 * S);
     assert_eq!(sim.sender.state(Timestamp(START + sim.now)), Ok(1));
     assert_eq!(sim.delivered.len() as u64, reads);
+}
+
+/// The sender hears of an epoch that has just started, and the receiver some seconds later: the sender goes
+/// on in the old one meanwhile, and nothing is lost. A machine that the epoch revokes does not go on.
+#[test]
+fn who_hears_of_an_epoch_first_waits_for_others() {
+    let mut sim = Sim::new(7);
+    let start = START + 2 * S;
+    let held = OURS.key_file(0, &[(0, 0), (1, start)]);
+    let of = |limit| {
+        let identity = Identity::new(held.clone(), live_policy(Scheme::Xr), limit);
+        Some(Arc::new(
+            identity.with_overlap(overlap(Duration::from_secs(60))),
+        ))
+    };
+    sim.sender.set_identity(of(None));
+    sim.receiver.set_keys(Keys::of(&[0]));
+    for n in 0..50 {
+        sim.read(n * S, vec![udp(1, n as u32, 400)]);
+    }
+    sim.run(20 * S);
+    assert_eq!(sim.sender.state(Timestamp(START + sim.now)), Ok(0));
+    sim.receiver.set_keys(Keys::of(&[0, start]));
+    sim.run(14 * S);
+    assert_eq!(sim.sender.state(Timestamp(START + sim.now)), Ok(1));
+    sim.run(20 * S);
+    assert_eq!(sim.delivered.len(), 50);
+    let limit = |is_revoked| Limit {
+        epoch: 1,
+        from: Timestamp(start),
+        is_revoked,
+    };
+    for (is_revoked, until) in [(true, start), (false, start + 30 * S)] {
+        let identity = of(Some(limit(is_revoked))).unwrap();
+        let at = |time| identity.at(Timestamp(time)).map(|key| key.number());
+        assert_eq!(at(until - 1), Ok(0));
+        assert!(at(until).is_err());
+    }
+    assert_eq!(overlap(Duration::ZERO), Duration::ZERO);
+    assert_eq!(overlap(Duration::from_secs(3600)), Duration::from_secs(30));
 }
 
 /// A machine that was revoked, or whose key lacks the epoch in force, says so and is silent; others

@@ -137,7 +137,7 @@ fn the_grace_of_an_epoch_is_chosen_and_changes_with_a_reload() {
     lan.clew(&["revoke", group.to_str().unwrap(), "host-0"]);
     lan.publish();
     until("the news", || lan.log(TWO).contains("read the files again"));
-    // What the second host sends is of an epoch that the first one does not know: nothing comes back.
+    // In half a minute what the second host sends will be of an epoch that the first one does not know.
     let heard = |lan: &Lan| {
         let before = lan.status(TWO)["inbound"]["packets"].as_u64();
         lan.pings(ONE, &Lan::v4(TWO));
@@ -151,6 +151,39 @@ fn the_grace_of_an_epoch_is_chosen_and_changes_with_a_reload() {
     until("the end", || !heard(&lan));
     let verdicts = &lan.status(TWO)["inbound"]["verdicts"];
     assert!(verdicts["epoch-over"].as_u64() > Some(0), "{verdicts}");
+}
+
+/// A revocation reaches one host before the other: that goes on in the old epoch for a while.
+#[test]
+fn a_group_file_that_comes_later_costs_no_packet() {
+    let Some(mut lan) = Lan::new() else { return };
+    let group = lan.path("acme");
+    let group = group.to_str().unwrap();
+    let other = lan.path("other.key");
+    lan.clew(&["enrol", group, "other", "-o", other.to_str().unwrap()]);
+    fs::copy(lan.path("group.clew"), lan.path("one.clew")).unwrap();
+    let one = lan.configure(ONE, "", true);
+    let config = fs::read_to_string(&one).unwrap();
+    fs::write(&one, config.replace("group.clew", "one.clew")).unwrap();
+    let two = lan.configure(TWO, "inbound = \"enforce\"\ngrace = 600", false);
+    lan.up(TWO, &two, &[]);
+    lan.up(ONE, &one, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    lan.clew(&["revoke", group, "other"]);
+    lan.publish();
+    until("the news", || lan.log(TWO).contains("read the files again"));
+    let unknown = || lan.status(ONE)["inbound"]["verdicts"]["unknown-epoch"].as_u64();
+    assert_eq!(lan.status(TWO)["signer"]["epoch"], 0);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(TWO, &Lan::v4(ONE)));
+    assert_eq!(unknown(), None);
+    // Without a grace nobody waits.
+    let config = fs::read_to_string(&two).unwrap();
+    fs::write(&two, config.replace("600", "0")).unwrap();
+    let done = lan.in_host(TWO, &["reload", &lan.name(TWO)]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    until("the new epoch", || lan.status(TWO)["signer"]["epoch"] == 1);
+    assert!(!lan.pings(TWO, &Lan::v4(ONE)));
+    assert!(unknown() > Some(0));
 }
 
 /// Whether a page of the first host's endpoint says yes.

@@ -61,7 +61,7 @@ fn beside_daemon(lan: &Lan, process: i32, script: &str) {
 #[test]
 fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     let Some(mut lan) = Lan::new() else { return };
-    both(&mut lan, ENFORCE);
+    both(&mut lan, &format!("{ENFORCE}\ngrace = 0"));
     let plane = lan.processes(ONE)[1];
     let folder = format!("/var/lib/clew-live/{}", lan.name(ONE));
     let fill = format!(

@@ -11,12 +11,13 @@ use clew_keys::update::{NoWitnesses, UpdateError, update};
 use clew_keys::{MemberKeyFile, TextFile};
 use clew_live::config::Config;
 use clew_live::daemon::Material;
-use clew_live::identity::{Identity, Limit};
+use clew_live::identity::{Identity, Limit, overlap};
 use clew_live::sender::live_policy;
 use clew_live::setup::account;
 use clew_packet::GroupTag;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What it means that the memory of group files is not on the disk.
 pub const NOT_KEPT: &str =
@@ -36,13 +37,14 @@ pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, 
     let text = unlock.read_unattended(&config.key, reader)?;
     let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&config.key, e))?;
     let groups = Groups::read(config)?;
+    let overlap = overlap(config.grace);
     let own = groups.of(&key);
     let (key, limit) = match own {
-        Some((path, group)) => follow(key, path, group.clone(), &config.key)?,
+        Some((path, group)) => follow(key, path, group.clone(), config, overlap)?,
         None => (key, None),
     };
     let policy = live_policy(key.scheme());
-    let identity = Identity::new(key, policy, limit);
+    let identity = Identity::new(key, policy, limit).with_overlap(overlap);
     // The first signature is not to wait for it. Trouble is told by whoever signs.
     let _ = identity.prepare(clock::now());
     let tags = groups.tags.clone();
@@ -154,15 +156,25 @@ impl Groups {
     }
 }
 
-/// Moves a key to the epochs of its group's file, in memory, and says how long it signs.
+/// Moves a key to the epochs of its group's file, in memory, and says how long it signs. It holds the epoch
+/// that was in force an overlap ago, unless only the manager could give it that one again.
 fn follow(
     key: MemberKeyFile,
     path: &Path,
     group: GroupFile,
-    key_path: &Path,
+    config: &Config,
+    overlap: Duration,
 ) -> Result<(MemberKeyFile, Option<Limit>), Failure> {
     let group = check(path, group)?;
-    match update(&key, &group, clock::now_ns(), &mut NoWitnesses) {
+    let now = clock::now_ns();
+    let overlap = u64::try_from(overlap.as_nanos()).unwrap_or(u64::MAX);
+    let at = |time| update(&key, &group, time, &mut NoWitnesses);
+    let updated = at(now.saturating_sub(overlap));
+    let updated = match updated {
+        Err(UpdateError::NeedsWitness(_)) => at(now),
+        other => other,
+    };
+    match updated {
         Ok(updated) => {
             let limit = Limit::of(&updated.key, &group, updated.revoked);
             Ok((updated.key, limit))
@@ -176,6 +188,6 @@ fn follow(
             let limit = Limit::of(&key, &group, None);
             Ok((key, limit))
         }
-        Err(error) => Err(Failure::file(key_path, error)),
+        Err(error) => Err(Failure::file(&config.key, error)),
     }
 }
