@@ -25,6 +25,9 @@ const LOCK: &str = "lock";
 /// How long a data plane may take to end when its supervisor was killed.
 const LEAVING: Duration = Duration::from_secs(3);
 
+/// How long the undo of another daemon may take. It is less than `clew down` gives a supervisor to end.
+const OTHERS_UNDO: Duration = Duration::from_secs(10);
+
 /// Longest file that is read, in bytes: many times what the most peers and prefixes need.
 const FILE_MAX: u64 = 64 << 20;
 
@@ -347,7 +350,7 @@ impl Place {
             Err(error) if error.kind() == ErrorKind::NotFound => return self.remove(),
             Err(error) => return self.failed(&path, Err(error)),
         };
-        let _turn = self.turn();
+        let _lock = self.undo_lock(OTHERS_UNDO);
         let others = self.written_by_others();
         let is_needed = |path: &Path| others.iter().any(|(other, _)| other == path);
         let mut left = Vec::new();
