@@ -161,7 +161,8 @@ const SLOW_FILE: &str = "import fcntl, os, signal, sys\n\
         os.close(old)\n\
     sys.stdin.readline()";
 
-/// The new data plane reads its key while packets still go to the one before alone; and it reads it once.
+/// The new data plane reads its key while packets still go to the one before alone; and it reads it once. It is
+/// told to read all files again if somebody asks meanwhile.
 #[test]
 fn a_new_plane_reads_its_files_before_packets_wait_for_it() {
     let Some(mut lan) = Lan::new() else { return };
@@ -186,10 +187,14 @@ fn a_new_plane_reads_its_files_before_packets_wait_for_it() {
         text(&found.unwrap().stdout).lines().count()
     };
     assert_eq!(queues(), 1);
+    let supervisor = Pid::from_raw(lan.processes(ONE)[0]);
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| replaced(&lan));
-        for _ in ["the probe", "the new data plane"] {
+        for who in ["the probe", "the new data plane"] {
             hear("asked");
+            if who == "the new data plane" {
+                kill(supervisor, Signal::SIGHUP).unwrap();
+            }
             assert_eq!(queues(), 1, "a queue that nobody reads");
             assert!(lan.pings(ONE, &Lan::v4(TWO)));
             writeln!(orders, "go").unwrap();
@@ -199,6 +204,9 @@ fn a_new_plane_reads_its_files_before_packets_wait_for_it() {
     });
     assert_eq!(queues(), 1);
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    until("the reload", || {
+        lan.log(ONE).contains("read the files again")
+    });
     drop(orders);
     holder.wait().unwrap();
 }
@@ -232,6 +240,15 @@ fn what_nobody_confirms_does_not_outlast_its_supervisor() {
     };
     // As a service manager does.
     crash(&mut lan);
+    // Somebody may set the clock of day meanwhile.
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+    let until = kept(&lan).with_file_name("unconfirmed");
+    let until: f64 = fs::read_to_string(until).unwrap().parse().unwrap();
+    assert!(
+        until <= uptime + 5.0,
+        "{until}, and {uptime} since the start"
+    );
     let mut command = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
     let command = command.env("SERVICE_RESULT", "signal");
     let after = command.args(["down", "--after-stop"]).arg(&path).output();
