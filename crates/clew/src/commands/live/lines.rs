@@ -89,14 +89,14 @@ fn log(line: &str) {
     }
 }
 
-/// The words of a process, each one line.
-pub(super) struct Words<R> {
+/// Reads the words of a process, each one line.
+pub(super) struct WordReader<R> {
     from: R,
     held: Vec<u8>,
 }
 
-impl<R: Read + AsFd> Words<R> {
-    pub const fn of(from: R) -> Self {
+impl<R: Read + AsFd> WordReader<R> {
+    pub const fn new(from: R) -> Self {
         let held = Vec::new();
         Self { from, held }
     }
@@ -147,7 +147,7 @@ impl<R: Read + AsFd> Words<R> {
     }
 }
 
-impl<R: AsFd> AsFd for Words<R> {
+impl<R: AsFd> AsFd for WordReader<R> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.from.as_fd()
     }
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn words_come_in_pieces_and_are_bounded() {
         let (reader, mut writer) = io::pipe().unwrap();
-        let mut words = Words::of(reader);
+        let mut words = WordReader::new(reader);
         writer.write_all(b"prep").unwrap();
         assert_eq!(words.read().unwrap(), None);
         writer.write_all(b"ared\nfailed: \x1b\n").unwrap();

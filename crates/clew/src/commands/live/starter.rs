@@ -4,7 +4,7 @@ use super::child::Running;
 use super::exchange::{ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION};
 use super::failing::Failing;
 use super::guard::Guard;
-use super::lines::Words;
+use super::lines::WordReader;
 use super::plane::listening;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
 use super::teller::{BEAT, alive};
@@ -56,7 +56,7 @@ pub(super) struct Starter<'a> {
 struct Prepared {
     child: Running,
     input: ChildStdin,
-    output: Words<ChildStdout>,
+    output: WordReader<ChildStdout>,
 }
 
 impl<'a> Starter<'a> {
@@ -119,12 +119,12 @@ impl<'a> Starter<'a> {
         self.inherit(false).map_err(failed)?;
         let mut child = child.map_err(failed)?;
         let both = child.child();
-        let (input, output) = (both.stdin.take(), both.stdout.take().map(Words::of));
+        let (input, output) = (both.stdin.take(), both.stdout.take().map(WordReader::new));
         let (Some(input), Some(mut output)) = (input, output) else {
             child.end();
             return Err(Failure::new("the data plane has no input or output"));
         };
-        match self.hear(&mut output, PREPARED) {
+        match self.wait_for_word(&mut output, PREPARED) {
             Ok(()) => Ok(Prepared {
                 child,
                 input,
@@ -171,13 +171,17 @@ impl<'a> Starter<'a> {
     fn ask(&self, prepared: &mut Prepared, word: &str, answer: &str) -> Result<(), Failure> {
         let told = writeln!(prepared.input, "{word}");
         let told = told.map_err(|error| not_started(&error.to_string()));
-        let heard = told.and_then(|()| self.hear(&mut prepared.output, answer));
+        let heard = told.and_then(|()| self.wait_for_word(&mut prepared.output, answer));
         heard.inspect_err(|_| prepared.child.end())
     }
 
     /// Waits until a data plane says this word. Meanwhile the service manager hears that this process
     /// lives.
-    fn hear(&self, output: &mut Words<ChildStdout>, word: &str) -> Result<(), Failure> {
+    fn wait_for_word(
+        &self,
+        output: &mut WordReader<ChildStdout>,
+        word: &str,
+    ) -> Result<(), Failure> {
         let until = Instant::now() + START;
         loop {
             alive();
@@ -321,7 +325,7 @@ fn not_started(why: &str) -> Failure {
 }
 
 /// What a data plane says in place of the word that is waited for.
-fn refusal(said: &str, output: &mut Words<impl Read + AsFd>) -> Failure {
+fn refusal(said: &str, output: &mut WordReader<impl Read + AsFd>) -> Failure {
     let Some(why) = said.strip_prefix(FAILED) else {
         return not_started("it said something else than it was asked");
     };
@@ -354,7 +358,7 @@ mod tests {
         ] {
             let (reader, mut writer) = std::io::pipe().unwrap();
             writer.write_all(pieces[0].as_bytes()).unwrap();
-            let mut words = Words::of(reader);
+            let mut words = WordReader::new(reader);
             let said = words.read().unwrap().unwrap();
             let failure = std::thread::scope(|scope| {
                 scope.spawn(move || {
@@ -375,7 +379,7 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(b"failed: no key\n").unwrap();
         drop(writer);
-        let mut words = Words::of(reader);
+        let mut words = WordReader::new(reader);
         let said = words.read().unwrap().unwrap();
         assert_eq!(refusal(&said, &mut words).hint, None);
     }

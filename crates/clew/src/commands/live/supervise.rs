@@ -252,7 +252,7 @@ impl<'a> Supervised<'a> {
                 child.end();
                 return Ended::Unconfirmed;
             }
-            teller.tell(self.place);
+            teller.report_counters(self.place);
             let Some(status) = child.ended() else {
                 continue;
             };
