@@ -2,11 +2,14 @@
 
 use crate::status::{Filtered, Status};
 use crate::visible::visible_json;
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::sys::socket::{
+    self, AddressFamily, SockFlag, SockType, UnixAddr, getsockopt, socket, sockopt::PeerCredentials,
+};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -116,7 +119,7 @@ pub fn ask(path: &Path, request: Request) -> io::Result<Answer> {
 
 fn ask_within(path: &Path, request: Request, wait: Duration) -> io::Result<Answer> {
     let until = Instant::now() + wait;
-    let stream = UnixStream::connect(path)?;
+    let stream = connect(path)?;
     stream.set_write_timeout(Some(WAIT))?;
     let mut line = serde_json::to_string(&request)?;
     line.push('\n');
@@ -127,6 +130,16 @@ fn ask_within(path: &Path, request: Request, wait: Duration) -> io::Result<Answe
     };
     let answer = serde_json::from_str(&read_line(limited, ANSWER_MAX)?)?;
     Ok(serde_json::from_value(visible_json(answer))?)
+}
+
+/// Connects without waiting: a daemon that takes no connections any more would be waited for without end.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let connecting = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    socket::connect(connecting.as_raw_fd(), &UnixAddr::new(path)?)?;
+    let stream = UnixStream::from(connecting);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// A stream that is read until a time, however slowly the other end writes.
@@ -262,6 +275,22 @@ mod tests {
             "{kind}"
         );
         assert!(took < Duration::from_secs(20), "{took:?}");
+    }
+
+    /// Connections that nobody takes fill the queue. To wait for room would hold up the caller without end.
+    #[test]
+    fn a_daemon_that_takes_no_connection_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let listener = socket(AddressFamily::Unix, SockType::Stream, flags, None).unwrap();
+        socket::bind(listener.as_raw_fd(), &UnixAddr::new(&path).unwrap()).unwrap();
+        socket::listen(&listener, socket::Backlog::new(0).unwrap()).unwrap();
+        let _first = UnixStream::connect(&path).unwrap();
+        let (answered, answer) = std::sync::mpsc::channel();
+        thread::spawn(move || answered.send(ask(&path, Request::Status).map(drop)));
+        let answer = answer.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(answer.unwrap_err().kind(), ErrorKind::WouldBlock);
     }
 
     #[test]

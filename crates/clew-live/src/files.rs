@@ -1,9 +1,9 @@
 //! Files that another process could put something else in the place of: a pipe that never ends, a link.
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Opens a regular file for reading. A link is not followed, and nothing is waited for.
@@ -40,6 +40,15 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
 /// # Errors
 /// The system's. The file before stays.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_with(path, content, 0o600, false)
+}
+
+/// Does as [`replace`], with a mode that holds whatever the caller's umask. With `sync` the content is on the
+/// disk before the file before is gone.
+///
+/// # Errors
+/// The system's. The file before stays.
+pub fn replace_with(path: &Path, content: &[u8], mode: u32, sync: bool) -> io::Result<()> {
     let new = path.with_extension("new");
     match fs::remove_file(&new) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -49,6 +58,10 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let file = options.write(true).create_new(true).mode(0o600).open(&new);
     let written = file.and_then(|mut file| {
         file.write_all(content)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        if sync {
+            file.sync_all()?;
+        }
         fs::rename(&new, path)
     });
     written.inspect_err(|_| {
@@ -98,5 +111,24 @@ mod tests {
         assert_eq!(read(&file, 9).unwrap(), "two");
         assert_eq!(read(&other, 9).unwrap(), "kept");
         assert!(!new.exists());
+    }
+
+    /// Others read such a file: they are not to meet it before it has its mode, nor another file in its place.
+    #[test]
+    fn a_file_has_its_mode_from_the_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        for mode in [0o600, 0o644, 0o666] {
+            replace_with(&file, b"text", mode, true).unwrap();
+            let found = fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, mode, "whatever the umask");
+        }
+        let mut before = File::open(&file).unwrap();
+        replace(&file, b"other").unwrap();
+        let mut text = String::new();
+        before.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text", "another file took its place");
+        let found = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, 0o600);
     }
 }

@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use clew_packet::SECOND_NS;
 use jiff::{SignedDuration, Timestamp};
+use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// Checks that the clock shows a time that formats can hold.
@@ -25,6 +26,13 @@ fn since_1970(time: Timestamp) -> Result<u64, Failure> {
 /// The clock is before 1970: see [`check`].
 pub fn now_ns() -> u64 {
     since_1970(Timestamp::now()).expect("the program checks its clock first")
+}
+
+/// The time since this machine started, sleep included. It goes on evenly when somebody sets the clock, and every
+/// process sees the same.
+pub fn since_boot() -> Duration {
+    // Linux has this clock since 2.6.39.
+    clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Now, for flows and group files.

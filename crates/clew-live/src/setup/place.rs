@@ -25,6 +25,9 @@ const LOCK: &str = "lock";
 /// How long a data plane may take to end when its supervisor was killed.
 const LEAVING: Duration = Duration::from_secs(3);
 
+/// How long the undo of another daemon may take. It is less than `clew down` gives a supervisor to end.
+const OTHERS_UNDO: Duration = Duration::from_secs(10);
+
 /// Longest file that is read, in bytes: many times what the most peers and prefixes need.
 const FILE_MAX: u64 = 64 << 20;
 
@@ -95,7 +98,7 @@ impl Place {
         self.state_folder().join("groups")
     }
 
-    /// Returns the file that says how far packets were accepted. It outlasts the daemon.
+    /// Returns the file that says of which seconds packets were accepted. It outlasts the daemon.
     pub fn accepted(&self) -> PathBuf {
         self.state_folder().join("accepted")
     }
@@ -139,7 +142,7 @@ impl Place {
     }
 
     /// Returns the file whose presence says that the set-up waits for an administrator to confirm it. It
-    /// says until when, in seconds since 1970.
+    /// says until when, in seconds since this machine started.
     pub fn unconfirmed(&self) -> PathBuf {
         self.folder.join("unconfirmed")
     }
@@ -239,10 +242,8 @@ impl Place {
     pub fn say_trouble(&self, trouble: Option<&str>) -> Result<(), SetupError> {
         let path = self.trouble_file();
         let done = match trouble {
-            Some(trouble) => fs::write(&path, trouble).and_then(|()| {
-                // The caller's umask is for files with secrets.
-                fs::set_permissions(&path, Permissions::from_mode(0o644))
-            }),
+            // The data plane reads it, and takes what it cannot read for no trouble.
+            Some(trouble) => files::replace_with(&path, trouble.as_bytes(), 0o644, false),
             None => match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -347,7 +348,7 @@ impl Place {
             Err(error) if error.kind() == ErrorKind::NotFound => return self.remove(),
             Err(error) => return self.failed(&path, Err(error)),
         };
-        let _turn = self.turn();
+        let _lock = self.undo_lock(OTHERS_UNDO);
         let others = self.written_by_others();
         let is_needed = |path: &Path| others.iter().any(|(other, _)| other == path);
         let mut left = Vec::new();
@@ -371,7 +372,9 @@ impl Place {
             return self.remove();
         };
         left.reverse();
-        self.failed(&path, rewrite(&path, &left))?;
+        let left = left.join("\n") + "\n";
+        let written = files::replace_with(&path, left.as_bytes(), 0o600, true);
+        self.failed(&path, written)?;
         Err(failure)
     }
 
@@ -409,14 +412,6 @@ fn whole_lines(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     let whole: Vec<&str> = text.split_inclusive('\n').collect();
     let whole = whole.into_iter().enumerate();
     whole.filter_map(|(at, line)| Some((at + 1, line.strip_suffix('\n')?)))
-}
-
-fn rewrite(path: &Path, lines: &[&str]) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = File::create(&new)?;
-    file.write_all((lines.join("\n") + "\n").as_bytes())?;
-    file.sync_all()?;
-    fs::rename(new, path)
 }
 
 #[cfg(test)]

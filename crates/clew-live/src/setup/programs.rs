@@ -7,6 +7,7 @@ use super::{Action, SetupError};
 use crate::netfilter::add_queue_rule;
 use crate::status::Filtered;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -58,6 +59,8 @@ fn find(name: &str) -> Option<PathBuf> {
 fn run(program: &Path, arguments: &[String], input: &str) -> std::io::Result<Output> {
     let mut child = Command::new(program)
         .args(arguments)
+        // Ctrl-C at the terminal is for this process alone: its programs end what they began.
+        .process_group(0)
         .env_clear()
         .env("LC_ALL", "C")
         .current_dir("/")
@@ -68,13 +71,15 @@ fn run(program: &Path, arguments: &[String], input: &str) -> std::io::Result<Out
     let pipe = child.stdin.take();
     std::thread::scope(|scope| {
         // A program that answers line by line waits for its reader.
-        scope.spawn(|| {
+        let fed = std::thread::Builder::new().spawn_scoped(scope, || {
             if let Some(mut pipe) = pipe {
                 // A program that does not read it says why itself.
                 let _ = pipe.write_all(input.as_bytes());
             }
         });
-        child.wait_with_output()
+        // Without a thread its input is empty, so it has nothing to do.
+        let output = child.wait_with_output();
+        fed.and(output)
     })
 }
 
@@ -97,7 +102,11 @@ pub(super) fn feed(
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // A program that was killed did not say what became of the rest.
+    if output.status.code().is_none() || said.trim().is_empty() {
+        said += &format!("\n{}", output.status);
+    }
     let action = Action::Run {
         program: program.to_owned(),
         arguments: arguments.to_vec(),
@@ -219,7 +228,7 @@ pub(super) fn act(action: &Action) -> Result<(), SetupError> {
 /// Whether a program failed because an object is gone; of a list of commands each that failed.
 pub(super) fn is_gone(error: &SetupError) -> bool {
     let is_one = |said: &String| GONE.iter().any(|gone| said.contains(gone));
-    matches!(error, SetupError::Failed { said, .. } if said.iter().all(is_one))
+    matches!(error, SetupError::Failed { said, .. } if !said.is_empty() && said.iter().all(is_one))
 }
 
 /// Does an action again. What is there already is done.
@@ -232,7 +241,9 @@ pub(super) fn act_again(action: &Action) -> Result<(), SetupError> {
     }
     let is_there = |said: &String| said.contains("File exists");
     match act(&action) {
-        Err(SetupError::Failed { said, .. }) if said.iter().all(is_there) => Ok(()),
+        Err(SetupError::Failed { said, .. }) if !said.is_empty() && said.iter().all(is_there) => {
+            Ok(())
+        }
         done => done,
     }
 }
@@ -261,6 +272,8 @@ mod tests {
     #[test]
     fn a_program_is_fed_and_its_complaint_is_one_line() {
         act(&shell("test \"$(cat)\" = given && test -z \"$HOME\"")).unwrap();
+        // Its group is its own: the terminal's Ctrl-C is not for it.
+        act(&shell("test $(cut -d ' ' -f 5 /proc/$$/stat) = $$")).unwrap();
         let failed = act(&shell("echo a >&2; echo b >&2; exit 3")).unwrap_err();
         assert!(failed.to_string().ends_with(": a b"), "{failed}");
     }
@@ -302,5 +315,31 @@ mod tests {
             text: "1".into(),
         })
         .unwrap();
+    }
+
+    /// Killed by a signal, or without a word: what it did is not known.
+    #[test]
+    fn a_program_that_does_not_say_what_it_did_is_not_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        let gone = "RTNETLINK answers: No such process";
+        let there = "RTNETLINK answers: File exists";
+        for (does, says) in [
+            ("exit 1".to_owned(), "exit status: 1"),
+            ("kill -INT $$".to_owned(), "signal: 2"),
+            (format!("echo {gone} >&2; kill -9 $$"), "signal: 9"),
+            (format!("echo {there} >&2; kill -9 $$"), "signal: 9"),
+        ] {
+            std::fs::write(&script, does).unwrap();
+            let action = Action::Run {
+                program: "/bin/sh".into(),
+                arguments: vec![script.display().to_string(), BATCH.into()],
+                input: String::new(),
+            };
+            for done in [undo(&action), act_again(&action)] {
+                let said = done.unwrap_err().to_string();
+                assert!(said.contains(says), "{said}");
+            }
+        }
     }
 }

@@ -326,13 +326,13 @@ fn a_reload_loses_no_packet() {
     let ping = ping.args(["-q", "-c", "100", "-i", "0.03", "-W", "10", &Lan::v4(TWO)]);
     let ping = ping.stdout(std::process::Stdio::piped()).spawn().unwrap();
     for _ in 0..5 {
+        let seen = lan.log(ONE).matches("read the files again").count();
         let [supervisor, _] = lan.processes(ONE);
         nix::sys::signal::kill(
             nix::unistd::Pid::from_raw(supervisor),
             nix::sys::signal::Signal::SIGHUP,
         )
         .unwrap();
-        let seen = lan.log(ONE).matches("read the files again").count();
         until("a reload", || {
             lan.log(ONE).matches("read the files again").count() > seen
         });

@@ -91,6 +91,56 @@ fn a_supervisor_that_was_started_again_makes_the_interface_again() {
     assert_eq!(lan.state(ONE), before);
 }
 
+/// Kills the supervisor of the first host, and waits for the end of its data plane.
+fn crash(lan: &Lan) {
+    let [supervisor, plane] = lan.processes(ONE);
+    kill(Pid::from_raw(supervisor), Signal::SIGKILL).unwrap();
+    until("the end of the data plane", || {
+        !fs::exists(format!("/proc/{plane}")).unwrap()
+    });
+}
+
+/// Between a crash and the next start the interface goes, another one has its name, or the port is taken. The
+/// host stays closed until it works again.
+#[test]
+fn a_set_up_that_was_found_stays_closed_until_it_works() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    both(&mut lan, ENFORCE);
+    let interface = lan.status(ONE)["interface"].as_str().unwrap().to_owned();
+    let config = lan.path(&format!("{}.toml", lan.name(ONE)));
+    crash(&lan);
+    lan.ip(ONE, &format!("link del dev {interface}"));
+    lan.up(ONE, &config, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    crash(&lan);
+    lan.ip(ONE, &format!("link del dev {interface}"));
+    lan.ip(ONE, &format!("link add {interface} type bridge"));
+    let daemon = lan.start(ONE, &config, &[]);
+    until("the failure", || lan.log(ONE).contains("; nothing passes;"));
+    assert!(!lan.pings(ONE, &Lan::v4(TWO)), "unsigned");
+    lan.ip(ONE, &format!("link del dev {interface}"));
+    until("clew up", || lan.log(ONE).contains(" is up: "));
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    crash(&lan);
+    lan.ended(daemon);
+    let closed = lan.state(ONE);
+    let taken = super::traffic::udp_socket(&lan, ONE, super::traffic::v4(ONE, 4909).into());
+    let daemon = lan.start(ONE, &config, &[]);
+    assert_eq!(lan.ended(daemon), Some(2));
+    let log = lan.log(ONE);
+    assert!(
+        log.contains("the set-up stays, and nothing passes"),
+        "{log}"
+    );
+    assert_eq!(lan.state(ONE), closed);
+    drop(taken);
+    lan.up(ONE, &config, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    lan.down(ONE);
+    assert_eq!(lan.state(ONE), before);
+}
+
 /// Two daemons on one interface, whose reverse path filter was strict.
 #[test]
 fn settings_that_two_daemons_need_stay_until_both_are_down() {

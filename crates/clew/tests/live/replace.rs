@@ -7,9 +7,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
+
+fn replaced(lan: &Lan) -> Output {
+    let config = lan.path(&format!("{}.toml", lan.name(ONE)));
+    lan.in_host(ONE, &["up", "--replace", config.to_str().unwrap()])
+}
 
 fn replace(lan: &Lan, host: usize) {
     let [supervisor, plane] = lan.processes(host);
@@ -188,6 +193,32 @@ fn what_cannot_be_handed_over_is_said_and_the_daemon_goes_on() {
     );
     assert_eq!(lan.processes(ONE), processes);
     assert!(lan.pings(ONE, &Lan::v4(TWO)));
+}
+
+/// The new data plane has read its files when somebody asks to read them again, and does not run yet: the one
+/// before takes its time to end.
+#[test]
+fn a_reload_during_a_hand_over_is_not_lost() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, &format!("{ENFORCE}\ninterface = \"tun8\""), true);
+    lan.up(ONE, &config, &[]);
+    let [supervisor, plane] = lan.processes(ONE).map(Pid::from_raw);
+    let queues = || {
+        let mut ls = lan.within(ONE, "sh");
+        let ls = ls.args(["-c", "ls -d /sys/class/net/tun8/queues/tx-*"]);
+        text(&ls.output().unwrap().stdout).lines().count()
+    };
+    kill(plane, Signal::SIGSTOP).unwrap();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| replaced(&lan));
+        until("both data planes", || queues() == 2);
+        kill(supervisor, Signal::SIGHUP).unwrap();
+        let done = asked.join().unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    });
+    until("the reload", || {
+        lan.log(ONE).contains("read the files again")
+    });
 }
 
 /// As a service manager starts it: sockets are open from descriptor 3 on.

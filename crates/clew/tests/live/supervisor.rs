@@ -232,6 +232,15 @@ fn what_nobody_confirms_does_not_outlast_its_supervisor() {
     };
     // As a service manager does.
     crash(&mut lan);
+    // Somebody may set the clock of day meanwhile.
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+    let until = kept(&lan).with_file_name("unconfirmed");
+    let until: f64 = fs::read_to_string(until).unwrap().parse().unwrap();
+    assert!(
+        until <= uptime + 5.0,
+        "{until}, and {uptime} since the start"
+    );
     let mut command = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
     let command = command.env("SERVICE_RESULT", "signal");
     let after = command.args(["down", "--after-stop"]).arg(&path).output();

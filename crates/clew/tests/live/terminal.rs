@@ -38,7 +38,13 @@ fn parent(process: i32) -> Option<i32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
-/// All processes that a process started, and that these started.
+/// Whether a process runs as the user of data planes. Those of root look after the set-up meanwhile.
+fn is_nobodys(process: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status.contains(&format!("\nUid:\t{}\t", NOBODY.0))
+}
+
+/// All processes without privileges that a process started, and that these started.
 fn below(process: i32) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -51,7 +57,8 @@ fn below(process: i32) -> Vec<i32> {
         })
         .any(|above| above == process)
     };
-    all.into_iter().filter(is_below).collect()
+    let all = all.into_iter().filter(is_below);
+    all.filter(|one| is_nobodys(*one)).collect()
 }
 
 /// Session and terminal, by `proc(5)`.

@@ -3,9 +3,20 @@
 use super::{FILE_MAX, Place, whole_lines};
 use crate::files;
 use crate::setup::{Action, kept};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc::O_NOFOLLOW;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The file that a process locks while it undoes, beside the folders of daemons. No daemon has such a name.
+const UNDO_LOCK: &str = ".undo-lock";
+
+/// How often to look whether another process still undoes.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl Place {
     /// Returns settings of the kernel that other daemons of this network namespace put back when they go
@@ -34,10 +45,24 @@ impl Place {
         written.collect()
     }
 
-    /// Waits until no other process undoes: of two that undo at once each would leave shared settings to the
-    /// other one. `None` if the system has no such locks.
-    pub(super) fn turn(&self) -> Option<Flock<File>> {
-        let folder = File::open(self.folder.parent()?).ok()?;
-        Flock::lock(folder, FlockArg::LockExclusive).ok()
+    /// Waits until no other process undoes, for so long at most: of two that undo at once each would leave shared
+    /// settings to the other one. `None` if another one takes too long, or the system has no such locks: an undo
+    /// that waits for ever is worse.
+    pub(super) fn undo_lock(&self, most: Duration) -> Option<Flock<File>> {
+        let until = Instant::now() + most;
+        let mut options = File::options();
+        let options = options.write(true).create(true).truncate(false);
+        // Whoever can open a file can lock it, so nobody but root may.
+        let options = options.mode(0o600).custom_flags(O_NOFOLLOW);
+        let mut file = options.open(self.folder.parent()?.join(UNDO_LOCK)).ok()?;
+        loop {
+            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(lock) => return Some(lock),
+                Err((_, error)) if error != Errno::EWOULDBLOCK => return None,
+                Err(_) if Instant::now() > until => return None,
+                Err((file, _)) => file,
+            };
+            thread::sleep(LOOK);
+        }
     }
 }

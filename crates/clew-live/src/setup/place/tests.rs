@@ -3,7 +3,7 @@ mod skipped;
 
 use super::locks::whole;
 use super::*;
-use nix::fcntl::{FcntlArg, fcntl};
+use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use nix::libc;
 use nix::unistd::{getgid, getuid};
 use skipped::skipped;
@@ -216,4 +216,31 @@ fn names_are_those_of_daemons() {
     fs::create_dir(run.join("stray")).unwrap();
     fs::write(run.join("file"), "").unwrap();
     assert_eq!(Place::names_in(&run), ["lan"]);
+}
+
+/// Every user can lock the folder of all daemons: it is to be readable.
+#[test]
+fn nobody_but_root_holds_up_an_undo() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let run = scene.folder.path().join("run");
+    let folder = File::open(&run).unwrap();
+    let _others = Flock::lock(folder, FlockArg::LockExclusive).unwrap();
+    scene.place.carry_out(&[step("true", "true")]).unwrap();
+    let place = scene.place.clone();
+    let (done, undone) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(place.undo().is_ok()));
+    assert_eq!(undone.recv_timeout(Duration::from_secs(60)), Ok(true));
+    let mode = fs::metadata(run.join(".undo-lock")).unwrap().permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+}
+
+#[test]
+fn two_undo_one_after_the_other_and_none_waits_for_ever() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let first = scene.place.undo_lock(Duration::ZERO).unwrap();
+    assert!(scene.place.undo_lock(Duration::from_millis(100)).is_none());
+    drop(first);
+    assert!(scene.place.undo_lock(Duration::ZERO).is_some());
 }

@@ -26,8 +26,15 @@ impl Running {
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         without_terminal(command);
         let mut child = command.stderr(Stdio::piped()).spawn()?;
-        let lines = child.stderr.take().map(Copied::begin);
-        Ok(Self { child, lines })
+        match child.stderr.take().map(Copied::begin).transpose() {
+            Ok(lines) => Ok(Self { child, lines }),
+            Err(error) => {
+                // It may have ended.
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
     }
 
     /// The process, for what is between both.

@@ -1,14 +1,12 @@
 //! What a supervisor tells `clew status` while its data plane fails.
 
-use super::replace::write;
 use super::starter::NOT_STARTED;
-use crate::clock::now_ns;
+use crate::clock::since_boot;
 use crate::failure::Failure;
+use clew_live::files;
 use clew_live::setup::Place;
-use clew_packet::SECOND_NS;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::time::Duration;
 
 /// Why a data plane fails.
@@ -17,8 +15,8 @@ pub(super) struct Failing {
     why: String,
     /// What helps, if it is known.
     hint: Option<String>,
-    /// When it is tried again, in seconds since 1970.
-    again: u64,
+    /// When it is tried again, in seconds since this machine started: nobody sets that clock.
+    again_since_boot: u64,
 }
 
 impl Failing {
@@ -27,14 +25,13 @@ impl Failing {
         let failing = Self {
             why: failure.message.trim_start_matches(NOT_STARTED).to_owned(),
             hint: failure.hint.clone(),
-            again: now_ns() / SECOND_NS + wait.as_secs(),
+            again_since_boot: since_boot().as_secs() + wait.as_secs(),
         };
         let path = place.failing();
         let text = serde_json::to_string(&failing).map_err(Failure::new);
-        let said = text.and_then(|text| write(&path, &text)).and_then(|()| {
-            // The caller's umask is for files with secrets.
-            let permitted = fs::set_permissions(&path, Permissions::from_mode(0o644));
-            permitted.map_err(|error| Failure::io(&path, &error))
+        let said = text.and_then(|text| {
+            let written = files::replace_with(&path, text.as_bytes(), 0o644, false);
+            written.map_err(|error| Failure::io(&path, &error))
         });
         if let Err(failure) = said {
             tracing::warn!("{}", failure.message);
@@ -51,11 +48,11 @@ impl Failing {
     pub fn told(place: &Place) -> Option<Failure> {
         let text = fs::read_to_string(place.failing()).ok()?;
         let failing: Self = serde_json::from_str(&text).ok()?;
-        Some(failing.failure(place.name(), now_ns() / SECOND_NS))
+        Some(failing.failure(place.name(), since_boot().as_secs()))
     }
 
     fn failure(self, name: &str, now: u64) -> Failure {
-        let again = match self.again.saturating_sub(now) {
+        let again = match self.again_since_boot.saturating_sub(now) {
             0 => "now".to_owned(),
             left => format!("in {left} s"),
         };
@@ -82,7 +79,7 @@ mod tests {
         let failing = |hint: Option<&str>| Failing {
             why: "a.key: file does not exist".into(),
             hint: hint.map(str::to_owned),
-            again: 100,
+            again_since_boot: 100,
         };
         let failure = failing(Some("ls /etc/clew")).failure("lan", 92);
         let wanted =

@@ -63,13 +63,13 @@ impl<'a> Guard<'a> {
         if now < self.due {
             return;
         }
-        self.see();
+        self.check();
         let is_fine = self.said.is_none() && self.changes.is_some();
         self.last = Instant::now();
         self.due = self.last + if is_fine { LATE } else { SOON };
     }
 
-    fn see(&mut self) {
+    fn check(&mut self) {
         let Some((force, programs)) = &mut self.known else {
             return;
         };

@@ -3,14 +3,16 @@
 //! Whoever breaks into such a process writes both. So each is read with a bound, and shown without control
 //! characters.
 
+use super::supervise::nap;
 use crate::failure::Failure;
 use clew_live::visible::{visible, visible_json};
+use nix::poll::{PollFd, PollFlags, poll};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest line that is copied, in bytes.
 const LINE_MAX: usize = 4_096;
@@ -29,13 +31,16 @@ pub(super) struct Copied {
 
 impl Copied {
     /// Begins to copy. The lines go on as they come; nobody waits for the log's reader.
-    pub fn begin(from: impl Read + Send + 'static) -> Self {
+    ///
+    /// # Errors
+    /// The system has no thread to give.
+    pub fn begin(from: impl Read + Send + 'static) -> io::Result<Self> {
         let (held, end) = channel();
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             copy(from, log);
             drop(held);
-        });
-        Self { end }
+        })?;
+        Ok(Self { end })
     }
 
     /// Waits for the last lines of a process that ended, for a while: it may have left another one behind
@@ -84,14 +89,14 @@ fn log(line: &str) {
     }
 }
 
-/// The words of a process, each one line.
-pub(super) struct Words<R> {
+/// Reads the words of a process, each one line.
+pub(super) struct WordReader<R> {
     from: R,
     held: Vec<u8>,
 }
 
-impl<R: Read + AsFd> Words<R> {
-    pub const fn of(from: R) -> Self {
+impl<R: Read + AsFd> WordReader<R> {
+    pub const fn new(from: R) -> Self {
         let held = Vec::new();
         Self { from, held }
     }
@@ -119,13 +124,30 @@ impl<R: Read + AsFd> Words<R> {
         Ok(Some(visible(String::from_utf8_lossy(&line).trim_end())))
     }
 
+    /// Reads the next line, which has this long to come. `None` if it does not, or the process closed its end.
+    pub fn read_within(&mut self, most: Duration) -> Option<String> {
+        let until = Instant::now() + most;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let mut next = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
+            let mut comes =
+                || !left.is_zero() && poll(&mut next, nap(left)).is_ok_and(|count| count > 0);
+            if self.whole().is_none() && !comes() {
+                return None;
+            }
+            if let Some(said) = self.read().ok()? {
+                return Some(said);
+            }
+        }
+    }
+
     /// The length of the first line, if it is whole.
     fn whole(&self) -> Option<usize> {
         self.held.iter().position(|byte| *byte == b'\n')
     }
 }
 
-impl<R: AsFd> AsFd for Words<R> {
+impl<R: AsFd> AsFd for WordReader<R> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.from.as_fd()
     }
@@ -181,7 +203,7 @@ mod tests {
     #[test]
     fn words_come_in_pieces_and_are_bounded() {
         let (reader, mut writer) = io::pipe().unwrap();
-        let mut words = Words::of(reader);
+        let mut words = WordReader::new(reader);
         writer.write_all(b"prep").unwrap();
         assert_eq!(words.read().unwrap(), None);
         writer.write_all(b"ared\nfailed: \x1b\n").unwrap();

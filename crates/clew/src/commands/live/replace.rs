@@ -69,10 +69,8 @@ pub(super) fn answer<T>(place: &Place, done: &Result<T, Failure>) {
     }
 }
 
-/// Writes a file that is whole as soon as it is there.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let new = path.with_extension("new");
-    let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path));
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = files::replace(path, text.as_bytes());
     written.map_err(|error| Failure::io(path, &error))
 }
 

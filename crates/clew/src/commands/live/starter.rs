@@ -4,7 +4,7 @@ use super::child::Running;
 use super::exchange::{ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION};
 use super::failing::Failing;
 use super::guard::Guard;
-use super::lines::Words;
+use super::lines::WordReader;
 use super::plane::listening;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
 use super::teller::{BEAT, alive};
@@ -16,10 +16,11 @@ use clew_live::setup::EXCHANGE;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
@@ -28,8 +29,8 @@ use std::time::{Duration, Instant};
 /// How long the data plane may take to start.
 const START: Duration = Duration::from_secs(20);
 
-/// How long a data plane that cannot start may take to say what helps.
-const LAST_WORD: Duration = Duration::from_millis(200);
+/// How long a data plane that cannot start may take to say what helps, and to end.
+const LAST_WORD: Duration = Duration::from_secs(2);
 
 /// How the failure of a start begins.
 pub(super) const NOT_STARTED: &str = "the data plane did not start: ";
@@ -47,13 +48,15 @@ pub(super) struct Starter<'a> {
     program: PathBuf,
     /// A signal asked for the end while a data plane started.
     is_asked_to_end: Cell<bool>,
+    /// A signal asked to read the files again while a data plane started, which may have read them before.
+    is_asked_to_reload: Cell<bool>,
 }
 
 /// A data plane that has all that it needs, and waits for its turn.
 struct Prepared {
     child: Running,
     input: ChildStdin,
-    output: Words<ChildStdout>,
+    output: WordReader<ChildStdout>,
 }
 
 impl<'a> Starter<'a> {
@@ -76,12 +79,18 @@ impl<'a> Starter<'a> {
             // The file of this program may be another one by then.
             program: "/proc/self/exe".into(),
             is_asked_to_end: Cell::new(false),
+            is_asked_to_reload: Cell::new(false),
         })
     }
 
     /// Returns whether a signal asked for the end while a data plane started.
     pub fn is_asked_to_end(&self) -> bool {
         self.is_asked_to_end.get()
+    }
+
+    /// Takes note that a signal asked to read the files again while a data plane started.
+    pub fn take_reload(&self) -> bool {
+        self.is_asked_to_reload.take()
     }
 
     /// Starts a data plane and waits until it has all that it needs.
@@ -110,12 +119,12 @@ impl<'a> Starter<'a> {
         self.inherit(false).map_err(failed)?;
         let mut child = child.map_err(failed)?;
         let both = child.child();
-        let (input, output) = (both.stdin.take(), both.stdout.take().map(Words::of));
+        let (input, output) = (both.stdin.take(), both.stdout.take().map(WordReader::new));
         let (Some(input), Some(mut output)) = (input, output) else {
             child.end();
             return Err(Failure::new("the data plane has no input or output"));
         };
-        match self.hear(&mut output, PREPARED) {
+        match self.wait_for_word(&mut output, PREPARED) {
             Ok(()) => Ok(Prepared {
                 child,
                 input,
@@ -162,13 +171,17 @@ impl<'a> Starter<'a> {
     fn ask(&self, prepared: &mut Prepared, word: &str, answer: &str) -> Result<(), Failure> {
         let told = writeln!(prepared.input, "{word}");
         let told = told.map_err(|error| not_started(&error.to_string()));
-        let heard = told.and_then(|()| self.hear(&mut prepared.output, answer));
+        let heard = told.and_then(|()| self.wait_for_word(&mut prepared.output, answer));
         heard.inspect_err(|_| prepared.child.end())
     }
 
     /// Waits until a data plane says this word. Meanwhile the service manager hears that this process
     /// lives.
-    fn hear(&self, output: &mut Words<ChildStdout>, word: &str) -> Result<(), Failure> {
+    fn wait_for_word(
+        &self,
+        output: &mut WordReader<ChildStdout>,
+        word: &str,
+    ) -> Result<(), Failure> {
         let until = Instant::now() + START;
         loop {
             alive();
@@ -188,12 +201,24 @@ impl<'a> Starter<'a> {
                     Err(_) => return Err(not_started("it ended")),
                 }
             }
-            if let Ok(Some(signal)) = self.signals.read_signal()
-                && is_end(signal.ssi_signo)
-            {
+            self.note_signal()?;
+        }
+    }
+
+    /// Takes a signal that came while a data plane starts.
+    fn note_signal(&self) -> Result<(), Failure> {
+        let Ok(Some(signal)) = self.signals.read_signal() else {
+            return Ok(());
+        };
+        if signal.ssi_signo == Signal::SIGHUP as u32 {
+            self.is_asked_to_reload.set(true);
+        }
+        match is_end(signal.ssi_signo) {
+            true => {
                 self.is_asked_to_end.set(true);
-                return Err(not_started("this process was asked to end"));
+                Err(not_started("this process was asked to end"))
             }
+            false => Ok(()),
         }
     }
 
@@ -236,7 +261,7 @@ impl<'a> Starter<'a> {
     }
 
     /// Makes the interface and its routes again if somebody removed it.
-    fn mend(&self) -> Result<(), Failure> {
+    pub fn mend(&self) -> Result<(), Failure> {
         let interface = &self.up.config.interface;
         let Some(force) = self.up.place.force() else {
             return Ok(());
@@ -300,15 +325,13 @@ fn not_started(why: &str) -> Failure {
 }
 
 /// What a data plane says in place of the word that is waited for.
-fn refusal(said: &str, output: &mut Words<ChildStdout>) -> Failure {
+fn refusal(said: &str, output: &mut WordReader<impl Read + AsFd>) -> Failure {
     let Some(why) = said.strip_prefix(FAILED) else {
         return not_started("it said something else than it was asked");
     };
     let failure = not_started(why);
     // It ends at once, with or without another line.
-    let mut next = [PollFd::new(output.as_fd(), PollFlags::POLLIN)];
-    let is_there = poll(&mut next, nap(LAST_WORD)).is_ok_and(|count| count > 0);
-    let said = is_there.then(|| output.read().ok().flatten()).flatten();
+    let said = output.read_within(LAST_WORD);
     match said.as_deref().and_then(|said| said.strip_prefix(HINT)) {
         Some(hint) => failure.hint(hint),
         None => failure,
@@ -319,4 +342,45 @@ fn refusal(said: &str, output: &mut Words<ChildStdout>) -> Failure {
 fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
     let names = ["RUST_BACKTRACE", "TZ"].into_iter();
     names.filter_map(|name| Some((name, std::env::var_os(name)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both lines may come at once, one after the other, or in pieces.
+    #[test]
+    fn what_helps_is_heard_however_it_comes() {
+        for pieces in [
+            &["failed: no key\nhint: make one\n"][..],
+            &["failed: no key\n", "hint: make one\n"],
+            &["failed: no key\nhint:", " make one\n"],
+        ] {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            writer.write_all(pieces[0].as_bytes()).unwrap();
+            let mut words = WordReader::new(reader);
+            let said = words.read().unwrap().unwrap();
+            let failure = std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    for piece in &pieces[1..] {
+                        std::thread::sleep(LAST_WORD / 4);
+                        writer.write_all(piece.as_bytes()).unwrap();
+                    }
+                });
+                refusal(&said, &mut words)
+            });
+            assert_eq!(failure.message, format!("{NOT_STARTED}no key"));
+            assert_eq!(failure.hint.as_deref(), Some("make one"), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_data_plane_that_ends_without_a_hint_is_not_waited_for() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"failed: no key\n").unwrap();
+        drop(writer);
+        let mut words = WordReader::new(reader);
+        let said = words.read().unwrap().unwrap();
+        assert_eq!(refusal(&said, &mut words).hint, None);
+    }
 }

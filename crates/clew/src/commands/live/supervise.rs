@@ -7,12 +7,11 @@ use super::plane::signals;
 use super::starter::{AGAIN, Starter};
 use super::teller::Teller;
 use super::{plural, replace};
-use crate::clock::{now_ns, spoken};
+use crate::clock::{since_boot, spoken};
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
 use clew_live::files;
 use clew_live::setup::{Facts, Force, Kept, Place, Plan, SetupError};
-use clew_packet::SECOND_NS;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -55,6 +54,12 @@ pub(super) enum Ended {
     Failed(String),
 }
 
+/// Why there is no first data plane.
+enum Unstarted {
+    Failed(Failure),
+    Ended(Ended),
+}
+
 impl<'a> Supervised<'a> {
     /// Sets up, and leaves it so.
     pub fn set_up(&self) -> Result<Status, Failure> {
@@ -78,8 +83,11 @@ impl<'a> Supervised<'a> {
         let confirm = self.or_undone(prepared)?;
         let starter = Starter::new(self, &signals);
         let mut starter = self.or_undone(starter)?;
-        let started = starter.start();
-        let mut child = self.or_undone(started)?;
+        let mut child = match self.first(&mut starter) {
+            Ok(child) => child,
+            Err(Unstarted::Failed(failure)) => return self.or_undone(Err(failure)),
+            Err(Unstarted::Ended(ended)) => return self.conclude(ended),
+        };
         if let Err(failure) = self.capture() {
             child.end();
             return self.or_undone(Err(failure));
@@ -99,6 +107,28 @@ impl<'a> Supervised<'a> {
         }
         let ended = self.watch(child, &mut starter, confirm);
         self.conclude(ended)
+    }
+
+    /// Starts the first data plane of this process. One that fails in a set-up which stays is tried again, as if
+    /// it had run before: without this process nobody would.
+    fn first(&self, starter: &mut Starter<'_>) -> Result<Running, Unstarted> {
+        // Somebody may have removed the interface of a set-up that was found.
+        let failure = match starter.mend().and_then(|()| starter.start()) {
+            Ok(child) => return Ok(child),
+            Err(_) if self.stays() && starter.is_asked_to_end() => {
+                return Err(Unstarted::Ended(Ended::Asked));
+            }
+            Err(failure) if self.stays() => failure,
+            Err(failure) => return Err(Unstarted::Failed(failure)),
+        };
+        let wait = AGAIN[0];
+        let why = &failure.message;
+        tracing::error!("{why}; nothing passes; it is tried again in {wait:?}");
+        Failing::say(self.place, &failure, wait);
+        // A service manager would end this process, and so the set-up, if it waited for too long.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+        let started = starter.restart(wait, &mut Guard::new(self));
+        started.map_err(Unstarted::Ended)
     }
 
     fn conclude(&self, ended: Ended) -> Result<Status, Failure> {
@@ -132,12 +162,16 @@ impl<'a> Supervised<'a> {
     /// nobody has confirmed: its deadline goes on. Returns how long there is.
     fn wait_for_confirmation(&self) -> Result<Option<Duration>, Failure> {
         let path = self.place.unconfirmed();
-        let now = now_ns() / SECOND_NS;
+        // `/run` lasts as long as this clock, which nobody sets.
+        let now = since_boot().as_secs();
         let earlier = files::read(&path, 20)
             .ok()
             .filter(|_| self.planned.is_none());
         let done = match (self.confirm, earlier) {
-            (Some(wait), _) => std::fs::write(&path, (now + wait.as_secs()).to_string()),
+            (Some(wait), _) => {
+                let until = now + wait.as_secs();
+                files::replace(&path, until.to_string().as_bytes())
+            }
             (None, Some(until)) => {
                 let left = until
                     .parse()
@@ -162,14 +196,23 @@ impl<'a> Supervised<'a> {
         Ok(())
     }
 
+    /// Whether a failure leaves the set-up as it is: an earlier process made it, its policy lets nothing pass
+    /// then, and it does not wait to be confirmed.
+    fn stays(&self) -> bool {
+        let is_confirmed = self.confirm.is_none() && !self.place.unconfirmed().exists();
+        self.planned.is_none() && self.config.fails_closed() && is_confirmed
+    }
+
     /// A half-made set-up is undone.
     fn or_undone<T>(&self, done: Result<T, Failure>) -> Result<T, Failure> {
-        if done.is_err()
-            && let Err(error) = self.place.undo()
-        {
-            mention!("clew: warning: {error}");
-        }
-        done
+        done.map_err(|mut failure| {
+            if self.stays() {
+                failure.message += "; the set-up stays, and nothing passes";
+            } else if let Err(error) = self.place.undo() {
+                mention!("clew: warning: {error}");
+            }
+            failure
+        })
     }
 
     /// Waits for signals, the end of the data plane, and a confirmation.
@@ -186,6 +229,9 @@ impl<'a> Supervised<'a> {
         let mut guard = Guard::new(self);
         loop {
             self.replace(&mut child, starter);
+            if starter.take_reload() {
+                child.signal(Signal::SIGHUP);
+            }
             if starter.is_asked_to_end() {
                 child.end();
                 return Ended::Asked;
@@ -206,7 +252,7 @@ impl<'a> Supervised<'a> {
                 child.end();
                 return Ended::Unconfirmed;
             }
-            teller.tell(self.place);
+            teller.report_counters(self.place);
             let Some(status) = child.ended() else {
                 continue;
             };

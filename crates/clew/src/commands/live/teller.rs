@@ -42,7 +42,7 @@ impl Teller {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    pub fn tell(&mut self, place: &Place) {
+    pub fn report_counters(&mut self, place: &Place) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
             return;
