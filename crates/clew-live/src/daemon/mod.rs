@@ -8,6 +8,7 @@ mod accepted;
 mod clocks;
 mod drops;
 mod keepalive;
+mod learn;
 mod notices;
 mod options;
 mod peers;

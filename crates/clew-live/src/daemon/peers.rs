@@ -1,5 +1,6 @@
 //! Where peers are: whose address a destination is, the end point of each, and its path MTU.
 
+use super::learn::Lookups;
 use crate::carrier::PathMtu;
 use crate::config::{CarrierMode, Config};
 use crate::packet::PeerIndex;
@@ -47,6 +48,8 @@ pub struct Peers {
     /// First and last address of each prefix, in order.
     ranges: Vec<(u128, u128, PeerIndex)>,
     reaches: Vec<Reach>,
+    /// Of each peer, which destinations were looked up lately.
+    lookups: Vec<Lookups>,
 }
 
 impl Peers {
@@ -77,6 +80,7 @@ impl Peers {
         Self {
             carrier,
             ranges,
+            lookups: vec![Lookups::default(); reaches.len()],
             reaches,
         }
     }
@@ -131,18 +135,15 @@ impl Peers {
     /// Takes where a valid packet of a peer came from. Returns whether the peer moved there: it does if
     /// it has no configured end point, and nothing came from the learned one for [`MOVE_AFTER`].
     pub fn learn(&mut self, peer: PeerIndex, from: SocketAddr, now: Instant) -> bool {
-        self.learn_if(peer, from, now, || true)
+        let may_move = self.may_move(peer, from, now);
+        if may_move {
+            self.move_to(peer, from, now);
+        }
+        may_move
     }
 
-    /// The same for a packet that moves nobody unless it was meant for this host, which is asked only then:
-    /// a copy of a packet for another host says nothing of where answers to this one should go.
-    pub fn learn_if(
-        &mut self,
-        peer: PeerIndex,
-        from: SocketAddr,
-        now: Instant,
-        is_meant: impl FnOnce() -> bool,
-    ) -> bool {
+    /// Takes where a valid packet of a peer came from. Returns whether the peer may move there.
+    pub fn may_move(&mut self, peer: PeerIndex, from: SocketAddr, now: Instant) -> bool {
         // With trailers packets find their own way.
         if self.carrier == Carrier::Trailer {
             return false;
@@ -150,21 +151,28 @@ impl Peers {
         let Some(reach) = self.reaches.get_mut(usize::from(peer.0)) else {
             return false;
         };
-        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
-        let may_move = match reach.remote {
+        match reach.remote {
             None => true,
-            Some(remote) if remote == from => {
+            Some(remote) if remote == canonical(from) => {
                 reach.heard = now;
                 false
             }
             Some(_) => reach.is_learned && now - reach.heard >= MOVE_AFTER,
-        };
-        let may_move = may_move && is_meant();
-        if may_move {
-            (reach.is_learned, reach.heard) = (true, now);
-            (reach.remote, reach.local) = (Some(from), None);
         }
-        may_move
+    }
+
+    /// Returns whether to look up a destination of a packet that may move its peer.
+    pub fn may_look_up(&mut self, peer: PeerIndex, to: IpAddr, now: Instant) -> bool {
+        let lookups = self.lookups.get_mut(usize::from(peer.0));
+        lookups.is_some_and(|lookups| lookups.may(to, now))
+    }
+
+    /// Moves a peer to a learned end point.
+    pub fn move_to(&mut self, peer: PeerIndex, from: SocketAddr, now: Instant) {
+        if let Some(reach) = self.reaches.get_mut(usize::from(peer.0)) {
+            (reach.is_learned, reach.heard) = (true, now);
+            (reach.remote, reach.local) = (Some(canonical(from)), None);
+        }
     }
 
     /// Takes note of a datagram to a peer. Returns how it is reached.
@@ -220,6 +228,10 @@ impl Reach {
     pub fn mtu(&self, now: Instant) -> u16 {
         self.path.at(now)
     }
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// An address as a number; those of IPv4 are mapped into IPv6.
@@ -300,11 +312,7 @@ mod tests {
         );
         assert!(peers.learn(PeerIndex(1), other, at(3)), "silent for two");
         assert!(!peers.learn(PeerIndex(1), one, at(4)));
-        let not_meant = || false;
-        assert!(
-            !peers.learn_if(PeerIndex(1), one, at(60), not_meant),
-            "a copy of somebody else's"
-        );
+        assert!(peers.may_move(PeerIndex(1), one, at(60)));
         assert_eq!(peers.reaches()[1].remote, Some(other));
         assert!(!peers.learn(PeerIndex(7), one, at(4)), "no such peer");
     }

@@ -36,16 +36,18 @@ struct Route {
 }
 
 /// Returns whether packets to an address end here or, if this host forwards packets, behind it. What only a
-/// default route leads to does not. Returns `true` if the kernel does not tell.
-pub(super) fn is_here(to: IpAddr) -> bool {
-    lookup(to).is_none_or(|route| leads_here(route, to, forwards(to)))
+/// default route leads to does not, and what lies within a peer's prefix only if the address is this host's own:
+/// prefixes may be wider than the networks of peers. If the kernel does not tell, all but peers' addresses do.
+pub(super) fn is_here(to: IpAddr, is_of_peer: bool) -> bool {
+    let leads = |route| leads_here(route, to, || !is_of_peer && forwards(to));
+    lookup(to).map_or(!is_of_peer, leads)
 }
 
-fn leads_here(route: Route, to: IpAddr, forwards: bool) -> bool {
+fn leads_here(route: Route, to: IpAddr, forwards: impl FnOnce() -> bool) -> bool {
     let world = if to.is_ipv4() { WORLD_V4 } else { WORLD_V6 };
     match route.kind {
         libc::RTN_LOCAL => true,
-        libc::RTN_UNICAST => forwards && route.prefix > world,
+        libc::RTN_UNICAST => route.prefix > world && forwards(),
         _ => false,
     }
 }
@@ -118,7 +120,8 @@ mod tests {
     #[test]
     fn own_addresses_are_here_and_networks_behind_a_gateway() {
         let [v4, v6]: [IpAddr; 2] = ["10.0.0.1", "fd00::1"].map(|text| text.parse().unwrap());
-        let leads = |kind, prefix, to, forwards| leads_here(Route { kind, prefix }, to, forwards);
+        let leads =
+            |kind, prefix, to, forwards| leads_here(Route { kind, prefix }, to, || forwards);
         assert!(leads(libc::RTN_LOCAL, 32, v4, false));
         assert!(leads(libc::RTN_UNICAST, 24, v4, true));
         assert!(leads(libc::RTN_UNICAST, 64, v6, true));
@@ -141,7 +144,9 @@ mod tests {
     fn the_kernel_knows_its_own_addresses() {
         let local = lookup("127.0.0.1".parse().unwrap()).unwrap();
         assert_eq!(local.kind, libc::RTN_LOCAL);
-        assert!(is_here("127.0.0.1".parse().unwrap()));
+        let own = "127.0.0.1".parse().unwrap();
+        assert!(is_here(own, false));
+        assert!(is_here(own, true), "a peer's prefix is wide");
         let multicast = lookup("224.0.0.9".parse().unwrap());
         assert!(multicast.is_none_or(|route| route.kind != libc::RTN_LOCAL));
     }

@@ -10,11 +10,11 @@ use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
 use super::wake::Wake;
-use super::{Devices, Material, quoted, route};
+use super::{Devices, Material, quoted};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
 use crate::config::{CarrierMode, Config};
 use crate::identity::Identity;
-use crate::packet::{Delivery, Moment, PeerIndex, destination};
+use crate::packet::{Delivery, Moment, PeerIndex};
 use crate::pool::{Generation, Pool};
 use crate::receiver::{Inbound, PeerRule};
 use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
@@ -327,11 +327,14 @@ impl<K: KeySource> Shared<K> {
         if refused > 0 {
             self.drop_arriving(DroppedIn::TunRefused, refused);
         }
-        self.note(ready);
+        let moves = self.note(ready);
         let mut inbound = lock(&self.inbound);
         ready
             .drain(..)
             .for_each(|delivery| inbound.recycle(delivery.bytes));
+        drop(inbound);
+        drop(delivery);
+        self.learn(&moves);
         next
     }
 
@@ -347,7 +350,7 @@ impl<K: KeySource> Shared<K> {
     }
 
     /// Tells the sender what peers acknowledge, if its windows follow that.
-    fn hear(&self, ready: &[Delivery]) {
+    pub(super) fn hear(&self, ready: &[Delivery]) {
         let signing = self.config().signing;
         if matches!(
             signing.sender_cover(),
@@ -358,28 +361,6 @@ impl<K: KeySource> Shared<K> {
                 outbound.hear(delivery.peer, &delivery.bytes);
             }
         }
-    }
-
-    /// Counts packets by peer, and learns where peers are.
-    fn note(&self, ready: &[Delivery]) {
-        let now = self.clock.now().instant;
-        let mut has_moved = false;
-        let mut table = lock(&self.peers);
-        for delivery in ready {
-            if let Some(traffic) = table.traffic.get_mut(usize::from(delivery.peer.0)) {
-                *traffic = (traffic.0 + 1, Some(now));
-            }
-            let to = destination(&delivery.bytes);
-            let is_of_peer = to.is_some_and(|to| table.peers.find(to).is_some());
-            let is_meant = || to.is_some_and(|to| !is_of_peer && route::is_here(to));
-            let (peer, from) = (delivery.peer, delivery.from);
-            has_moved |= table.peers.learn_if(peer, from, now, is_meant);
-        }
-        drop(table);
-        if has_moved {
-            self.apply_paths();
-        }
-        self.hear(ready);
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Hooks<K, R> {
     pub path: PathBuf,
     /// Where a data plane leaves what the next one needs.
     pub succession: PathBuf,
-    /// Where it keeps how far packets were accepted.
+    /// Where it keeps in which seconds packets were accepted.
     pub accepted: PathBuf,
     /// The program's version.
     pub version: String,

@@ -98,7 +98,7 @@ impl Place {
         self.state_folder().join("groups")
     }
 
-    /// Returns the file that says of which seconds packets were accepted. It outlasts the daemon.
+    /// Returns the file that says in which seconds packets were accepted. It outlasts the daemon.
     pub fn accepted(&self) -> PathBuf {
         self.state_folder().join("accepted")
     }

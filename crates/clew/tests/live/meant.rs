@@ -37,6 +37,24 @@ fn an_end_point_is_learned_from_packets_for_this_host_alone() {
     assert_eq!(status["peers"][0]["is_learned"], true, "{status}");
 }
 
+/// A prefix may be wider than the peer's network: it has this host's own address here.
+#[test]
+fn an_end_point_is_learned_if_the_own_address_is_in_the_peers_prefix() {
+    let Some(mut lan) = Lan::new() else { return };
+    let one = lan.configure(ONE, ENFORCE, true);
+    let wide = Lan::v4(TWO).rsplit_once('.').unwrap().0.to_owned() + ".0/24";
+    let two = lan.configure(TWO, ENFORCE, false);
+    let config = fs::read_to_string(&two).unwrap();
+    let config = config.replace(&format!("{}/32", Lan::v4(ONE)), &wide);
+    assert!(config.contains(&wide), "{config}");
+    fs::write(&two, config).unwrap();
+    lan.up(TWO, &two, &[]);
+    lan.up(ONE, &one, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    let status = lan.status(TWO);
+    assert_eq!(status["peers"][0]["is_learned"], true, "{status}");
+}
+
 /// Sends "too big" from the first host to the second one: it quotes a packet of that to somebody.
 fn too_big(lan: &Lan, about: &str) {
     let program = format!(
