@@ -2,6 +2,7 @@
 
 mod child;
 mod down;
+mod endpoint;
 mod exchange;
 mod failing;
 mod firewall;
@@ -101,9 +102,9 @@ fn port_failed(port: u16, error: &io::Error) -> Failure {
     }
 }
 
-/// Refuses an address for metrics that cannot be had.
-fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
-    TcpListener::bind(at).map(drop).map_err(|error| {
+/// Listens at the address for metrics.
+fn bind_metrics(at: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(at).map_err(|error| {
         let (what, hint) = match error.kind() {
             ErrorKind::AddrInUse => (
                 "another program has this address".to_owned(),

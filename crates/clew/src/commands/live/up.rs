@@ -3,7 +3,7 @@
 use super::probe::{self, Signer, State};
 use super::supervise::Planned;
 use super::{
-    firewall, need_root, own, plane, plural, port_failed, queue, refuse_metrics, replace, supervise,
+    bind_metrics, firewall, need_root, own, plane, plural, port_failed, queue, replace, supervise,
 };
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
@@ -13,6 +13,7 @@ use clew_live::setup::{
     Facts, Kept, Made, Place, SetupError, account, plan, refuse_shared_prefixes,
 };
 use nix::unistd::{User, geteuid};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,11 +43,14 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         refuse_revoked(&config, &checked.signer)?;
     }
     place.refuse_second()?;
-    config.metrics.map_or(Ok(()), refuse_metrics)?;
     // What is in the way is noticed before the first file is written.
     let planned = match place.is_set_up() {
         true => None,
-        false => Some(plan_for(&config)?),
+        false => {
+            // Nobody's packets wait for it. A set-up that is there already goes on without metrics.
+            config.metrics.map_or(Ok(()), refuse_metrics)?;
+            Some(plan_for(&config)?)
+        }
     };
     let (user, group) = (checked.user.uid, checked.user.gid);
     let made = place.make(user, group)?;
@@ -121,6 +125,11 @@ fn plan_for(config: &Config) -> Result<Planned, Failure> {
     }
     let plan = plan(config, &facts);
     Ok(Planned { facts, plan })
+}
+
+/// Refuses an address for metrics that cannot be had.
+fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
+    bind_metrics(at).map(drop)
 }
 
 /// Tells whether the carrier's port and the address for metrics can be had.
