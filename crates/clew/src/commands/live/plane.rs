@@ -5,7 +5,7 @@ use super::exchange::{
     ATTACH, ATTACHED, FAILED, GO, HINT, METRICS, PREPARED, READY, SOCKETS, VERSION, check_version,
 };
 use super::memory::Memory;
-use super::{material, queue};
+use super::{material, own, queue};
 use crate::failure::{Failure, Status};
 use crate::metrics::LiveMetrics;
 use crate::random;
@@ -206,10 +206,13 @@ fn serve(
     let memory = Arc::new(memory_of(&config)?);
     material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
+    let endpoints = own::Endpoints::of(&config);
     let known = place.known_groups();
     let hooks = Hooks {
         load: Box::new(move |config| {
-            material::take(config, &memory).map_err(|failure| failure.message)
+            let fine = endpoints.refuse_own(config);
+            let taken = fine.and_then(|()| material::take(config, &memory));
+            taken.map_err(|failure| failure.message)
         }),
         rng: random::os,
         path: path.to_owned(),
