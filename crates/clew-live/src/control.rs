@@ -2,15 +2,16 @@
 
 use crate::status::{Filtered, Status};
 use crate::visible::visible_json;
+use nix::libc;
 use nix::sys::socket::{
     self, AddressFamily, SockFlag, SockType, UnixAddr, getsockopt, socket, sockopt::PeerCredentials,
 };
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,6 +30,10 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long it may take if files have to be read before.
 const ANSWER_OF_RELOAD: Duration = Duration::from_secs(30);
+
+/// Why nobody is asked.
+const NOT_ITS_SOCKET: &str = "its control file is not a socket of the data plane's user: clew down, then clew up, \
+                              and look for who changed it";
 
 /// What a daemon is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,10 +141,31 @@ fn ask_within(path: &Path, request: Request, wait: Duration) -> io::Result<Answe
 fn connect(path: &Path) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let connecting = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
-    socket::connect(connecting.as_raw_fd(), &UnixAddr::new(path)?)?;
+    let place = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
+        .open(path)?;
+    if !place.metadata()?.file_type().is_socket() {
+        return Err(io::Error::other(NOT_ITS_SOCKET));
+    }
+    // The file that was looked at, whatever has its name by now.
+    let at = format!("/proc/self/fd/{}", place.as_raw_fd());
+    socket::connect(connecting.as_raw_fd(), &UnixAddr::new(at.as_str())?)?;
     let stream = UnixStream::from(connecting);
+    refuse_others(path, &stream)?;
     stream.set_nonblocking(false)?;
     Ok(stream)
+}
+
+/// Refuses a socket that somebody else listens with than the owner of the folder, who is the data plane's user. Root
+/// would ask programs that answer root alone.
+fn refuse_others(path: &Path, stream: &UnixStream) -> io::Result<()> {
+    let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    let owner = fs::symlink_metadata(folder)?.uid();
+    match getsockopt(stream, PeerCredentials)?.uid() == owner {
+        true => Ok(()),
+        false => Err(io::Error::other(NOT_ITS_SOCKET)),
+    }
 }
 
 /// A stream that is read until a time, however slowly the other end writes.
@@ -291,6 +317,38 @@ mod tests {
         thread::spawn(move || answered.send(ask(&path, Request::Status).map(drop)));
         let answer = answer.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(answer.unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+
+    /// A data plane that is somebody else's has root connect to another program, in two ways.
+    #[test]
+    fn sockets_of_others_are_not_asked() {
+        let (folder, path, control) = control();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let is_asked = |path: &Path| {
+            let path = path.to_owned();
+            let asked = thread::spawn(move || ask(&path, Request::Status));
+            serve_until(&control, || asked.is_finished());
+            asked.join().unwrap()
+        };
+        is_asked(&path).unwrap();
+        assert!(
+            is_asked(&link)
+                .unwrap_err()
+                .to_string()
+                .contains(NOT_ITS_SOCKET)
+        );
+        // Whoever may give a folder away sees that its owner counts.
+        if !geteuid().is_root() {
+            return;
+        }
+        std::os::unix::fs::chown(folder.path(), Some(65_534), None).unwrap();
+        assert!(
+            is_asked(&path)
+                .unwrap_err()
+                .to_string()
+                .contains(NOT_ITS_SOCKET)
+        );
     }
 
     #[test]
