@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// Longest request, in bytes.
 const REQUEST_MAX: u64 = 1 << 10;
 
-/// Longest answer, in bytes.
-const ANSWER_MAX: u64 = 16 << 20;
+/// Longest answer, in bytes: three times what the most peers and prefixes need.
+const ANSWER_MAX: u64 = 1 << 20;
 
 /// How long the other end may be silent.
 const WAIT: Duration = Duration::from_secs(2);
@@ -133,8 +133,10 @@ fn ask_within(path: &Path, request: Request, wait: Duration) -> io::Result<Answe
         stream: &stream,
         until,
     };
-    let answer = serde_json::from_str(&read_line(limited, ANSWER_MAX)?)?;
-    Ok(serde_json::from_value(visible_json(answer))?)
+    // What is no part of an answer takes no memory.
+    let answer: Answer = serde_json::from_str(&read_line(limited, ANSWER_MAX)?)?;
+    let answer = visible_json(serde_json::to_value(answer)?);
+    Ok(serde_json::from_value(answer)?)
 }
 
 /// Connects without waiting: a daemon that takes no connections any more would be waited for without end.
@@ -197,6 +199,8 @@ fn read_line(stream: impl Read, most: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{PEERS_MAX, PREFIXES_MAX};
+    use crate::status::PeerStatus;
     use std::thread;
 
     fn control() -> (tempfile::TempDir, std::path::PathBuf, Control) {
@@ -284,6 +288,43 @@ mod tests {
             panic!("another answer")
         };
         assert_eq!(status.name, "\\u{1b}]0;x\\u{7}\\n");
+    }
+
+    /// The most that a configuration may have, with the longest names.
+    #[test]
+    fn the_longest_answer_has_room_and_a_longer_one_ends() {
+        let prefixes = PREFIXES_MAX / PEERS_MAX;
+        let address: std::net::SocketAddr = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535"
+            .parse()
+            .unwrap();
+        let peer = PeerStatus {
+            prefixes: vec![format!("{}/128", address.ip()); prefixes],
+            endpoint: Some(address),
+            is_learned: false,
+            path_mtu: u16::MAX.into(),
+            packets: u64::MAX,
+            seconds_ago: Some(u64::MAX),
+        };
+        let status = Status {
+            peers: vec![peer; PEERS_MAX],
+            ..Status::default()
+        };
+        let line = |status: &Status| {
+            serde_json::to_string(&Answer::Status(Box::new(status.clone()))).unwrap()
+        };
+        let longest = line(&status);
+        assert!(longest.len() as u64 * 2 < ANSWER_MAX, "{}", longest.len());
+        let speak = move |mut stream: UnixStream| writeln!(stream, "{longest}").unwrap();
+        assert_eq!(
+            answered_by(speak, ANSWER).0.unwrap(),
+            Answer::Status(Box::new(status))
+        );
+        let speak = |mut stream: UnixStream| {
+            // It is closed before all is written.
+            let _ = writeln!(stream, "[{}0]", "0,".repeat(ANSWER_MAX as usize));
+        };
+        let kind = answered_by(speak, ANSWER).0.unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::UnexpectedEof);
     }
 
     /// A byte now and then, for much longer than the whole answer may take.
