@@ -7,7 +7,7 @@ use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
 use clew_live::control::{Answer, Request, ask};
-use clew_live::setup::{Place, Programs, filtered};
+use clew_live::setup::{Place, Programs, SetupError, filtered};
 use clew_live::status::{
     ClockStatus, Distribution, Filtered, InboundStatus, OutboundStatus, PeerStatus, Status,
 };
@@ -108,6 +108,9 @@ fn without_daemon(place: &Place) -> Failure {
                 .no()
                 .hint(format!("run clew status {name} again"))
         }),
+        (false, true) if place.is_set_up_in_part() => {
+            Failure::from(SetupError::Left(name.to_owned())).no()
+        }
         (false, true) => {
             let is_closed = place.kept().is_some_and(|kept| kept.fails_closed);
             let undone = match is_closed {

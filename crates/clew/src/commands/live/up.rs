@@ -202,7 +202,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     );
     let place = Place::of(&config.name);
     if place.is_set_up() {
-        say!("set up         already: clew status {}", config.name);
+        tell_place(&place)?;
         return signs(config, state);
     }
     let ports = tell_ports(config);
@@ -236,6 +236,23 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         say!("  {line}");
     }
     signs(config, state).and_then(|status| ports.map(|()| status))
+}
+
+/// Tells of a set-up that is there. While a daemon runs, `clew up` refuses, but the files may be read again.
+fn tell_place(place: &Place) -> Result<(), Failure> {
+    let name = place.name();
+    let [supervisor, _] = place.processes();
+    match supervisor {
+        Some(process) => say!(
+            "set up         already, and runs as process {process}: clew status {name}; clew up --replace takes over"
+        ),
+        None if place.is_set_up_in_part() => {
+            say!("set up         in part: clew down {name}");
+            return Err(Failure::from(SetupError::Left(name.to_owned())).no());
+        }
+        None => say!("set up         already: clew status {name}"),
+    }
+    Ok(())
 }
 
 /// Where packets without content come from. The other side has to know the address, or learns nothing from
