@@ -104,6 +104,8 @@ fn after_a_killed_supervisor_both_ways_out_are_named() {
 fn a_set_up_in_part_is_said_by_all() {
     let Some(mut lan) = Lan::new() else { return };
     let config = lan.configure(ONE, ENFORCE, true);
+    let kept = fs::read_to_string(&config).unwrap() + "keepalive = 25\n";
+    fs::write(&config, kept).unwrap();
     let daemon = lan.up(ONE, &config, &[]);
     let check = ["up", "--check", config.to_str().unwrap()];
     let output = lan.in_host(ONE, &check);
@@ -113,6 +115,8 @@ fn a_set_up_in_part_is_said_by_all() {
         "{}",
         said(&output)
     );
+    let keepalive = format!("to {}/32 from {}: needed", Lan::v4(TWO), Lan::v4(ONE));
+    assert!(said(&output).contains(&keepalive), "{}", said(&output));
     kill(Pid::from_raw(lan.processes(ONE)[0]), Signal::SIGKILL).unwrap();
     lan.ended(daemon);
     until("the end of the data plane", || {

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
 use clew_live::config::{CarrierMode, Config};
 use clew_live::setup::{
-    Facts, Kept, Made, Place, SetupError, account, plan, refuse_shared_prefixes,
+    Facts, Kept, Made, Place, Route, SetupError, account, plan, refuse_shared_prefixes, routes_now,
 };
 use nix::unistd::{User, geteuid};
 use std::net::SocketAddr;
@@ -203,6 +203,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     let place = Place::of(&config.name);
     if place.is_set_up() {
         tell_place(&place)?;
+        tell_keepalives(config, &routes_now(config)?);
         return signs(config, state);
     }
     let ports = tell_ports(config);
@@ -228,14 +229,18 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     if let Some(advice) = firewall.and_then(|nft| firewall::advice(nft, config.port)) {
         say!("firewall       {advice}");
     }
-    for line in keepalives(config, &facts) {
-        say!("keepalive      {line}");
-    }
+    tell_keepalives(config, &facts.routes);
     say!("would do");
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
     }
     signs(config, state).and_then(|status| ports.map(|()| status))
+}
+
+fn tell_keepalives(config: &Config, routes: &[Option<Route>]) {
+    for line in keepalives(config, routes) {
+        say!("keepalive      {line}");
+    }
 }
 
 /// Tells of a set-up that is there. While a daemon runs, `clew up` refuses, but the files may be read again.
@@ -257,8 +262,8 @@ fn tell_place(place: &Place) -> Result<(), Failure> {
 
 /// Where packets without content come from. The other side has to know the address, or learns nothing from
 /// them; its configuration is not here.
-fn keepalives(config: &Config, facts: &Facts) -> Vec<String> {
-    let mut routes = facts.routes.iter();
+fn keepalives(config: &Config, routes: &[Option<Route>]) -> Vec<String> {
+    let mut routes = routes.iter();
     let mut lines = Vec::new();
     for peer in &config.peers {
         let mut sources = routes.by_ref().take(peer.prefixes.len()).flatten();
@@ -290,7 +295,6 @@ fn signs(config: &Config, state: &State) -> Result<Status, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clew_live::setup::{Programs, QueueRule, Route};
 
     #[test]
     fn whoever_keeps_a_peer_alive_hears_from_which_address() {
@@ -317,22 +321,11 @@ mod tests {
             Some("10.0.0.3"),
             None,
         ];
-        let programs = Programs {
-            ip: "/usr/sbin/ip".into(),
-            nft: None,
-        };
-        let facts = Facts {
-            programs,
-            user: 1,
-            has_offload: true,
-            queue: QueueRule::Nft,
-            routes: routes.map(|source| source.map(route)).into(),
-            strict: Vec::new(),
-        };
+        let routes = routes.map(|source| source.map(route));
         let expected = [
             "to fd03::/48 from 10.0.0.3: needed among that side's prefixes for this host",
             "to 10.4.0.0/16 none: this host has no address to send from",
         ];
-        assert_eq!(keepalives(&config, &facts), expected);
+        assert_eq!(keepalives(&config, &routes), expected);
     }
 }
