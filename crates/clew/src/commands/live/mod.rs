@@ -54,6 +54,10 @@ impl From<SetupError> for Failure {
                  others = \"pass\" do without",
             ),
             SetupError::NoProgram(_) => failure.hint("install the package iproute2"),
+            SetupError::NotExecutable(path) => failure.hint(format!(
+                "chmod 755 {}; what is set up stays until clew down works",
+                path.display()
+            )),
             SetupError::Runs { name, .. } => failure.hint(format!(
                 "clew status {name}; clew up --replace CONFIG hands it over to another program"
             )),
@@ -168,6 +172,13 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_is_not_executable_needs_no_root() {
+        let failure = Failure::from(SetupError::NotExecutable("/usr/sbin/nft".into()));
+        let hint = failure.hint.unwrap_or_default();
+        assert!(hint.starts_with("chmod 755 /usr/sbin/nft; what"), "{hint}");
+    }
 
     /// Whoever has `nft` need not install it.
     #[test]
