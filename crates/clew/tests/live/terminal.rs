@@ -105,7 +105,9 @@ fn no_process_without_privileges_has_a_terminal() {
 /// Ctrl-C and Ctrl-\\ reach the process of root alone, which ends the others and undoes everything.
 #[test]
 fn ctrl_c_ends_all_and_undoes_everything() {
-    [Signal::SIGINT, Signal::SIGQUIT].map(ends_all_and_undoes_everything);
+    for signal in [Signal::SIGINT, Signal::SIGQUIT] {
+        ends_all_and_undoes_everything(signal);
+    }
 }
 
 fn ends_all_and_undoes_everything(signal: Signal) {

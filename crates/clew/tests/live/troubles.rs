@@ -1,7 +1,7 @@
 //! What commands say while something is wrong, and that they say it once.
 
 use super::hosts::ready;
-use super::lan::{Lan, ONE, text, until};
+use super::lan::{Lan, ONE, TWO, text, until};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
