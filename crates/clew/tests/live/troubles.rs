@@ -76,6 +76,13 @@ fn after_a_killed_supervisor_both_ways_out_are_named() {
     );
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&wanted), "{said}");
+    let confirmed = lan.in_host(ONE, &["confirm", &name]);
+    assert_eq!(confirmed.status.code(), Some(1));
+    let said = text(&confirmed.stderr);
+    assert!(
+        said.contains("is set up, but its daemon does not run"),
+        "{said}"
+    );
     // As the only daemon of a host, it needs no name.
     let copy = lan.path("run");
     let script = format!(
