@@ -22,6 +22,7 @@ mod status;
 mod supervise;
 mod teller;
 mod up;
+mod writable;
 
 pub use down::{confirm, down};
 pub use status::{reload, status};

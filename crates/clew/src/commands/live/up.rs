@@ -4,6 +4,7 @@ use super::probe::{self, Signer, State};
 use super::supervise::Planned;
 use super::{
     bind_metrics, firewall, need_root, own, plane, plural, port_failed, queue, replace, supervise,
+    writable,
 };
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
@@ -97,6 +98,9 @@ fn refuse_revoked(config: &Config, signer: &Signer) -> Result<(), Failure> {
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
     let signer = probe::ask(path, config, &user)?;
+    if let Some(warning) = writable::warning(path, config) {
+        mention!("clew: warning: {warning}");
+    }
     own::refuse_own(config)?;
     refuse_shared_prefixes(config)?;
     Ok(Checked { user, signer })
