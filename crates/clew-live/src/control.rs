@@ -2,15 +2,16 @@
 
 use crate::status::{Filtered, Status};
 use crate::visible::visible_json;
+use nix::libc;
 use nix::sys::socket::{
     self, AddressFamily, SockFlag, SockType, UnixAddr, getsockopt, socket, sockopt::PeerCredentials,
 };
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ use std::time::{Duration, Instant};
 /// Longest request, in bytes.
 const REQUEST_MAX: u64 = 1 << 10;
 
-/// Longest answer, in bytes.
-const ANSWER_MAX: u64 = 16 << 20;
+/// Longest answer, in bytes: three times what the most peers and prefixes need.
+const ANSWER_MAX: u64 = 1 << 20;
 
 /// How long the other end may be silent.
 const WAIT: Duration = Duration::from_secs(2);
@@ -29,6 +30,10 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long it may take if files have to be read before.
 const ANSWER_OF_RELOAD: Duration = Duration::from_secs(30);
+
+/// Why nobody is asked.
+const NOT_ITS_SOCKET: &str = "its control file is not a socket of the data plane's user: clew down, then clew up, \
+                              and look for who changed it";
 
 /// What a daemon is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,18 +133,41 @@ fn ask_within(path: &Path, request: Request, wait: Duration) -> io::Result<Answe
         stream: &stream,
         until,
     };
-    let answer = serde_json::from_str(&read_line(limited, ANSWER_MAX)?)?;
-    Ok(serde_json::from_value(visible_json(answer))?)
+    // What is no part of an answer takes no memory.
+    let answer: Answer = serde_json::from_str(&read_line(limited, ANSWER_MAX)?)?;
+    let answer = visible_json(serde_json::to_value(answer)?);
+    Ok(serde_json::from_value(answer)?)
 }
 
 /// Connects without waiting: a daemon that takes no connections any more would be waited for without end.
 fn connect(path: &Path) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let connecting = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
-    socket::connect(connecting.as_raw_fd(), &UnixAddr::new(path)?)?;
+    let place = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_NOFOLLOW)
+        .open(path)?;
+    if !place.metadata()?.file_type().is_socket() {
+        return Err(io::Error::other(NOT_ITS_SOCKET));
+    }
+    // The file that was looked at, whatever has its name by now.
+    let at = format!("/proc/self/fd/{}", place.as_raw_fd());
+    socket::connect(connecting.as_raw_fd(), &UnixAddr::new(at.as_str())?)?;
     let stream = UnixStream::from(connecting);
+    refuse_others(path, &stream)?;
     stream.set_nonblocking(false)?;
     Ok(stream)
+}
+
+/// Refuses a socket that somebody else listens with than the owner of the folder, who is the data plane's user. Root
+/// would ask programs that answer root alone.
+fn refuse_others(path: &Path, stream: &UnixStream) -> io::Result<()> {
+    let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    let owner = fs::symlink_metadata(folder)?.uid();
+    match getsockopt(stream, PeerCredentials)?.uid() == owner {
+        true => Ok(()),
+        false => Err(io::Error::other(NOT_ITS_SOCKET)),
+    }
 }
 
 /// A stream that is read until a time, however slowly the other end writes.
@@ -171,6 +199,8 @@ fn read_line(stream: impl Read, most: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{PEERS_MAX, PREFIXES_MAX};
+    use crate::status::PeerStatus;
     use std::thread;
 
     fn control() -> (tempfile::TempDir, std::path::PathBuf, Control) {
@@ -260,6 +290,43 @@ mod tests {
         assert_eq!(status.name, "\\u{1b}]0;x\\u{7}\\n");
     }
 
+    /// The most that a configuration may have, with the longest names.
+    #[test]
+    fn the_longest_answer_has_room_and_a_longer_one_ends() {
+        let prefixes = PREFIXES_MAX / PEERS_MAX;
+        let address: std::net::SocketAddr = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535"
+            .parse()
+            .unwrap();
+        let peer = PeerStatus {
+            prefixes: vec![format!("{}/128", address.ip()); prefixes],
+            endpoint: Some(address),
+            is_learned: false,
+            path_mtu: u16::MAX.into(),
+            packets: u64::MAX,
+            seconds_ago: Some(u64::MAX),
+        };
+        let status = Status {
+            peers: vec![peer; PEERS_MAX],
+            ..Status::default()
+        };
+        let line = |status: &Status| {
+            serde_json::to_string(&Answer::Status(Box::new(status.clone()))).unwrap()
+        };
+        let longest = line(&status);
+        assert!(longest.len() as u64 * 2 < ANSWER_MAX, "{}", longest.len());
+        let speak = move |mut stream: UnixStream| writeln!(stream, "{longest}").unwrap();
+        assert_eq!(
+            answered_by(speak, ANSWER).0.unwrap(),
+            Answer::Status(Box::new(status))
+        );
+        let speak = |mut stream: UnixStream| {
+            // It is closed before all is written.
+            let _ = writeln!(stream, "[{}0]", "0,".repeat(ANSWER_MAX as usize));
+        };
+        let kind = answered_by(speak, ANSWER).0.unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::UnexpectedEof);
+    }
+
     /// A byte now and then, for much longer than the whole answer may take.
     #[test]
     fn an_answer_has_one_deadline() {
@@ -291,6 +358,38 @@ mod tests {
         thread::spawn(move || answered.send(ask(&path, Request::Status).map(drop)));
         let answer = answer.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(answer.unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+
+    /// A data plane that is somebody else's has root connect to another program, in two ways.
+    #[test]
+    fn sockets_of_others_are_not_asked() {
+        let (folder, path, control) = control();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let is_asked = |path: &Path| {
+            let path = path.to_owned();
+            let asked = thread::spawn(move || ask(&path, Request::Status));
+            serve_until(&control, || asked.is_finished());
+            asked.join().unwrap()
+        };
+        is_asked(&path).unwrap();
+        assert!(
+            is_asked(&link)
+                .unwrap_err()
+                .to_string()
+                .contains(NOT_ITS_SOCKET)
+        );
+        // Whoever may give a folder away sees that its owner counts.
+        if !geteuid().is_root() {
+            return;
+        }
+        std::os::unix::fs::chown(folder.path(), Some(65_534), None).unwrap();
+        assert!(
+            is_asked(&path)
+                .unwrap_err()
+                .to_string()
+                .contains(NOT_ITS_SOCKET)
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod files;
 pub mod histogram;
 pub mod identity;
 pub mod ip_fragments;
+mod listener;
 mod mss;
 mod netfilter;
 pub mod packet;
@@ -29,3 +30,5 @@ pub mod setup;
 pub mod status;
 mod sys;
 pub mod visible;
+
+pub use listener::adopt_listener;

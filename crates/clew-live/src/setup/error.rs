@@ -23,6 +23,9 @@ pub enum SetupError {
     /// A program is missing.
     #[error("{0}: no such program in /usr/sbin, /usr/bin, /sbin or /bin")]
     NoProgram(&'static str),
+    /// A program is there, and nobody may run it.
+    #[error("{}: not executable", .0.display())]
+    NotExecutable(PathBuf),
     /// A program failed.
     #[error("{what}: {}", in_short(said))]
     Failed {

@@ -212,6 +212,14 @@ fn routes_to(
     Ok(lines.map(route).collect())
 }
 
+/// Returns how each prefix is reached now beside the set-up, in their order.
+///
+/// # Errors
+/// The system does not tell.
+pub fn routes_now(config: &Config) -> Result<Vec<Option<Route>>, SetupError> {
+    routes(config, &Programs::find()?, Some(config.table))
+}
+
 /// How each prefix is reached, by packets with that mark: by its end point if that lies in it, or else by its
 /// first address.
 pub(super) fn routes(

@@ -16,7 +16,7 @@ mod ruleset;
 
 pub use changes::Changes;
 pub use error::SetupError;
-pub use facts::{Facts, Route, account};
+pub use facts::{Facts, Route, account, routes_now};
 pub use force::Force;
 pub use kept::{EXCHANGE, Kept, refuse_shared_prefixes};
 pub use place::{Lock, Made, Place};

@@ -164,6 +164,12 @@ impl Place {
         self.undo_file().exists()
     }
 
+    /// Returns whether a set-up ended before all of it was there, if nobody is at work on it now. What it looks like
+    /// in force is kept last.
+    pub fn is_set_up_in_part(&self) -> bool {
+        self.is_set_up() && !self.force_file().exists()
+    }
+
     /// Refuses a second daemon of this name. A data plane whose supervisor was killed has 3 s to end.
     ///
     /// # Errors

@@ -95,10 +95,7 @@ pub(super) fn feed(
     arguments: &[String],
     input: &str,
 ) -> Result<String, SetupError> {
-    let output = run(program, arguments, input).map_err(|error| SetupError::Io {
-        path: program.to_owned(),
-        error,
-    })?;
+    let output = run(program, arguments, input).map_err(|error| not_run(program, error))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -119,6 +116,15 @@ pub(super) fn feed(
             said: vec![said.split_whitespace().collect::<Vec<_>>().join(" ")],
         },
     })
+}
+
+/// Why a program does not run.
+fn not_run(program: &Path, error: std::io::Error) -> SetupError {
+    let path = program.to_owned();
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => SetupError::NotExecutable(path),
+        _ => SetupError::Io { path, error },
+    }
 }
 
 /// A program's name and its arguments.
@@ -171,10 +177,7 @@ pub(super) fn batch(ip: &Path, family: &str, tries_all: bool, commands: &[String
 pub(super) fn ask_all(ip: &Path, commands: &[String]) -> Result<String, SetupError> {
     let arguments = ["-json", "-force", BATCH, "-"].map(str::to_owned);
     let output = run(ip, &arguments, &(commands.join("\n") + "\n"));
-    let output = output.map_err(|error| SetupError::Io {
-        path: ip.to_owned(),
-        error,
-    })?;
+    let output = output.map_err(|error| not_run(ip, error))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -315,6 +318,15 @@ mod tests {
             text: "1".into(),
         })
         .unwrap();
+    }
+
+    #[test]
+    fn a_program_that_nobody_may_run_is_said_to_be_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("nft");
+        std::fs::write(&program, "exit 0").unwrap();
+        let said = ask(&program, &[]).unwrap_err().to_string();
+        assert_eq!(said, format!("{}: not executable", program.display()));
     }
 
     /// Killed by a signal, or without a word: what it did is not known.

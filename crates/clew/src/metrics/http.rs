@@ -121,8 +121,20 @@ impl Endpoint {
         at: SocketAddr,
         metrics: impl Fn() -> String + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        let failed = |e: &dyn Display| Failure::new(format!("cannot serve metrics at {at}: {e}"));
-        let listener = std::net::TcpListener::bind(at).map_err(|e| failed(&e))?;
+        let listener = std::net::TcpListener::bind(at)
+            .map_err(|e| Failure::new(format!("cannot serve metrics at {at}: {e}")))?;
+        Self::serve(listener, metrics)
+    }
+
+    /// Answers on a thread of its own, with a socket that listens already.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn serve(
+        listener: std::net::TcpListener,
+        metrics: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        let failed = |e: &dyn Display| Failure::new(format!("cannot serve metrics: {e}"));
         let bound = listener.local_addr().map_err(|e| failed(&e))?;
         listener.set_nonblocking(true).map_err(|e| failed(&e))?;
         let runtime = tokio::runtime::Builder::new_current_thread()

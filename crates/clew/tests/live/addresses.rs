@@ -106,7 +106,7 @@ fn an_address_that_goes_is_said_and_comes_back() {
     until("the notice", || status(&lan, ONE).0 == Some(1));
     let (_, said) = status(&lan, ONE);
     let lost = format!(
-        "NOT in force: no own address for packets to {}/32 and 1 others",
+        "NOT in force: no own address for packets to {}/32 and 1 other",
         Lan::v4(TWO)
     );
     until("both are lost", || status(&lan, ONE).1.starts_with(&lost));

@@ -293,6 +293,10 @@ fn a_bad_file_keeps_the_old_one_and_is_named_once() {
             "prefixes changed: that needs clew down and clew up",
         ),
         (
+            good.replace("endpoint = \"10.8.1.2\"", "endpoint = \"10.8.1.1\""),
+            "endpoint 10.8.1.1:4909: 10.8.1.1 is this host's own address",
+        ),
+        (
             good.replace("0.key", "missing.key"),
             "missing.key: file does not exist",
         ),

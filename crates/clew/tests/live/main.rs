@@ -20,6 +20,7 @@ mod forger;
 mod hosts;
 mod lan;
 mod meant;
+mod metrics;
 mod others;
 mod recoveries;
 mod replace;

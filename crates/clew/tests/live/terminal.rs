@@ -102,9 +102,15 @@ fn no_process_without_privileges_has_a_terminal() {
     }
 }
 
-/// Ctrl-C reaches the process of root alone, which ends the others and undoes everything.
+/// Ctrl-C and Ctrl-\\ reach the process of root alone, which ends the others and undoes everything.
 #[test]
 fn ctrl_c_ends_all_and_undoes_everything() {
+    for signal in [Signal::SIGINT, Signal::SIGQUIT] {
+        ends_all_and_undoes_everything(signal);
+    }
+}
+
+fn ends_all_and_undoes_everything(signal: Signal) {
     let Some(lan) = Lan::new() else { return };
     let before = lan.state(ONE);
     let config = lan.configure(ONE, "inbound = \"enforce\"", true);
@@ -112,7 +118,7 @@ fn ctrl_c_ends_all_and_undoes_everything() {
     let [supervisor, plane] = lan.processes(ONE);
     // As the terminal does: to the whole group in the foreground.
     let group: i32 = stat(supervisor)[5].parse().unwrap();
-    kill(Pid::from_raw(-group), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(-group), signal).unwrap();
     assert!(daemon.wait().unwrap().success(), "{}", lan.log(ONE));
     assert!(lan.log(ONE).contains(" is down"), "{}", lan.log(ONE));
     assert!(!Path::new(&format!("/proc/{plane}")).exists());

@@ -1,7 +1,7 @@
 //! What commands say while something is wrong, and that they say it once.
 
 use super::hosts::ready;
-use super::lan::{Lan, ONE, text, until};
+use super::lan::{Lan, ONE, TWO, text, until};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
@@ -76,6 +76,13 @@ fn after_a_killed_supervisor_both_ways_out_are_named() {
     );
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&wanted), "{said}");
+    let confirmed = lan.in_host(ONE, &["confirm", &name]);
+    assert_eq!(confirmed.status.code(), Some(1));
+    let said = text(&confirmed.stderr);
+    assert!(
+        said.contains("is set up, but its daemon does not run"),
+        "{said}"
+    );
     // As the only daemon of a host, it needs no name.
     let copy = lan.path("run");
     let script = format!(
@@ -97,6 +104,49 @@ fn after_a_killed_supervisor_both_ways_out_are_named() {
     assert_eq!(code, "1\n", "no daemon is set up: {}", text(&output.stderr));
     lan.up(ONE, &config, &[]);
     assert_eq!(status(&lan).0, Some(0));
+}
+
+/// The supervisor was killed while it set up: status, check and up say the same.
+#[test]
+fn a_set_up_in_part_is_said_by_all() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, ENFORCE, true);
+    let kept = fs::read_to_string(&config).unwrap() + "keepalive = 25\n";
+    fs::write(&config, kept).unwrap();
+    let daemon = lan.up(ONE, &config, &[]);
+    let check = ["up", "--check", config.to_str().unwrap()];
+    let output = lan.in_host(ONE, &check);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains("already, and runs as process"),
+        "{}",
+        said(&output)
+    );
+    let keepalive = format!("to {}/32 from {}: needed", Lan::v4(TWO), Lan::v4(ONE));
+    assert!(said(&output).contains(&keepalive), "{}", said(&output));
+    kill(Pid::from_raw(lan.processes(ONE)[0]), Signal::SIGKILL).unwrap();
+    lan.ended(daemon);
+    until("the end of the data plane", || {
+        status(&lan).1.contains("its daemon does not run")
+    });
+    // What is written last.
+    fs::remove_file(PathBuf::from("/run/clew").join(lan.name(ONE)).join("force")).unwrap();
+    let name = lan.name(ONE);
+    for (arguments, code) in [
+        (&["status", &name][..], 1),
+        (&check[..], 1),
+        (&["up", config.to_str().unwrap()][..], 2),
+    ] {
+        let output = lan.in_host(ONE, arguments);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(
+            said.contains("is set up in part, and no daemon runs"),
+            "{said}"
+        );
+        assert!(said.contains(&format!("clew down {name}")), "{said}");
+    }
+    lan.down(ONE);
 }
 
 /// Ports of others and addresses of nobody: `clew up --check` says no, and `clew up` says the same.

@@ -133,6 +133,7 @@ impl Force {
         };
         let others = match others.len() {
             0 => String::new(),
+            1 => " and 1 other".to_owned(),
             count => format!(" and {count} others"),
         };
         Some(format!("no own address for packets to {first}{others}"))

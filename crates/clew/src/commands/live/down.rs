@@ -1,5 +1,6 @@
 //! `clew down`, `clew confirm`
 
+use super::status::without_daemon;
 use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
@@ -72,7 +73,7 @@ pub fn confirm(arguments: &LiveName) -> Result<Status, Failure> {
     need_root("confirm")?;
     let place = place(arguments.name.as_deref())?;
     if place.processes()[0].is_none() {
-        return Err(Failure::new(format!("{} is not up", place.name())).no());
+        return Err(without_daemon(&place));
     }
     let path = place.unconfirmed();
     match std::fs::remove_file(&path) {

@@ -32,6 +32,9 @@ pub(super) const VERSION: &str = "CLEW_EXCHANGE";
 /// Names the variable with the numbers of the UDP sockets that the supervisor bound, with commas between.
 pub(super) const SOCKETS: &str = "CLEW_SOCKETS";
 
+/// Names the variable with the number of the TCP socket for metrics, which the supervisor listens with.
+pub(super) const METRICS: &str = "CLEW_METRICS";
+
 /// Refuses a supervisor that speaks another version.
 pub(super) fn check_version(spoken: Option<&str>) -> Result<(), Failure> {
     if spoken.and_then(|text| text.parse().ok()) == Some(EXCHANGE) {

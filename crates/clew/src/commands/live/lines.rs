@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 /// Longest line that is copied, in bytes.
 const LINE_MAX: usize = 4_096;
 
+/// Most lines that come at once. More than a panic's with all its functions.
+const LINES_MAX: u32 = 500;
+
+/// How often there is room for another line.
+const LINE_EVERY: Duration = Duration::from_millis(100);
+
 /// Longest word for the supervisor, in bytes.
 const WORD_MAX: usize = 8_192;
 
@@ -37,7 +43,7 @@ impl Copied {
     pub fn begin(from: impl Read + Send + 'static) -> io::Result<Self> {
         let (held, end) = channel();
         thread::Builder::new().spawn(move || {
-            copy(from, log);
+            copy(from, log, Instant::now);
             drop(held);
         })?;
         Ok(Self { end })
@@ -50,8 +56,62 @@ impl Copied {
     }
 }
 
+/// How many lines a process may say, and how many it said in vain: whoever breaks into it would fill the disk.
+struct Allowance {
+    left: u32,
+    /// Until when lines came back.
+    until: Instant,
+    left_out: u64,
+}
+
+impl Allowance {
+    const fn new(now: Instant) -> Self {
+        Self {
+            left: LINES_MAX,
+            until: now,
+            left_out: 0,
+        }
+    }
+
+    /// Returns whether there is room for a line, and how many were left out before it.
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        let back = now.saturating_duration_since(self.until).as_millis() / LINE_EVERY.as_millis();
+        let back = u32::try_from(back).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_add(back).min(LINES_MAX);
+        self.until = match self.left {
+            LINES_MAX => now,
+            _ => self.until + LINE_EVERY * back,
+        };
+        if self.left == 0 {
+            self.left_out += 1;
+            return None;
+        }
+        self.left -= 1;
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
+
+fn say_left_out(lines: u64, to: &mut impl FnMut(&str)) {
+    if lines > 0 {
+        to(&format!(
+            "clew: warning: {lines} lines of the data plane were left out: it says too many"
+        ));
+    }
+}
+
 /// Copies lines until the other end is closed. A line that is too long is cut.
-fn copy(from: impl Read, mut to: impl FnMut(&str)) {
+fn copy(from: impl Read, mut to: impl FnMut(&str), now: impl Fn() -> Instant) {
+    let mut allowance = Allowance::new(now());
+    copy_within(&mut allowance, from, &mut to, now);
+    say_left_out(allowance.left_out, &mut to);
+}
+
+fn copy_within(
+    allowance: &mut Allowance,
+    from: impl Read,
+    to: &mut impl FnMut(&str),
+    now: impl Fn() -> Instant,
+) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     let mut is_rest = false;
@@ -66,7 +126,8 @@ fn copy(from: impl Read, mut to: impl FnMut(&str)) {
             Ok(_) => {}
         }
         let is_whole = line.last() == Some(&b'\n');
-        if !is_rest {
+        if !is_rest && let Some(left_out) = allowance.take(now()) {
+            say_left_out(left_out, to);
             let text = String::from_utf8_lossy(&line);
             to(&visible(text.trim_end()));
         }
@@ -174,7 +235,8 @@ mod tests {
 
     fn copied(text: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
-        copy(text, |line| lines.push(line.to_owned()));
+        let now = Instant::now();
+        copy(text, |line| lines.push(line.to_owned()), || now);
         lines
     }
 
@@ -198,6 +260,30 @@ mod tests {
         let lines = copied(&text);
         assert_eq!(lines.len(), 2, "{}", lines.len());
         assert_eq!((lines[0].len(), lines[1].as_str()), (LINE_MAX, "next"));
+    }
+
+    /// Nothing comes back as long as the clock stands still, and one line each 100 ms when it goes on.
+    #[test]
+    fn too_many_lines_are_counted() {
+        let lines = copied(&b"x\n".repeat(10_000));
+        let end = "clew: warning: 9500 lines of the data plane were left out: it says too many";
+        assert_eq!(lines.len(), LINES_MAX as usize + 1);
+        assert_eq!(lines.last().map(String::as_str), Some(end));
+        let begin = Instant::now();
+        let mut allowance = Allowance::new(begin);
+        let taken = (0..LINES_MAX).filter(|_| allowance.take(begin) == Some(0));
+        assert_eq!(taken.count(), LINES_MAX as usize);
+        assert_eq!(allowance.take(begin + LINE_EVERY / 2), None);
+        let later = begin + LINE_EVERY * 3 / 2;
+        assert_eq!(allowance.take(later), Some(1));
+        assert_eq!(allowance.take(later), None);
+        assert_eq!(
+            allowance.take(begin + LINE_EVERY * 2),
+            Some(1),
+            "halves count"
+        );
+        assert_eq!(allowance.take(begin + Duration::from_secs(3_600)), Some(0));
+        assert_eq!(allowance.left, LINES_MAX - 1);
     }
 
     #[test]

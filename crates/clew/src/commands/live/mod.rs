@@ -2,6 +2,7 @@
 
 mod child;
 mod down;
+mod endpoint;
 mod exchange;
 mod failing;
 mod firewall;
@@ -21,6 +22,7 @@ mod status;
 mod supervise;
 mod teller;
 mod up;
+mod writable;
 
 pub use down::{confirm, down};
 pub use status::{reload, status};
@@ -53,6 +55,10 @@ impl From<SetupError> for Failure {
                  others = \"pass\" do without",
             ),
             SetupError::NoProgram(_) => failure.hint("install the package iproute2"),
+            SetupError::NotExecutable(path) => failure.hint(format!(
+                "chmod 755 {}; what is set up stays until clew down works",
+                path.display()
+            )),
             SetupError::Runs { name, .. } => failure.hint(format!(
                 "clew status {name}; clew up --replace CONFIG hands it over to another program"
             )),
@@ -101,9 +107,9 @@ fn port_failed(port: u16, error: &io::Error) -> Failure {
     }
 }
 
-/// Refuses an address for metrics that cannot be had.
-fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
-    TcpListener::bind(at).map(drop).map_err(|error| {
+/// Listens at the address for metrics.
+fn bind_metrics(at: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(at).map_err(|error| {
         let (what, hint) = match error.kind() {
             ErrorKind::AddrInUse => (
                 "another program has this address".to_owned(),
@@ -167,6 +173,13 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_is_not_executable_needs_no_root() {
+        let failure = Failure::from(SetupError::NotExecutable("/usr/sbin/nft".into()));
+        let hint = failure.hint.unwrap_or_default();
+        assert!(hint.starts_with("chmod 755 /usr/sbin/nft; what"), "{hint}");
+    }
 
     /// Whoever has `nft` need not install it.
     #[test]

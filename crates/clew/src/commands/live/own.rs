@@ -5,7 +5,8 @@ use clew_live::config::{CarrierMode, Config};
 use ipnet::IpNet;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
 
 /// Refuses a configuration whose peers are this host.
 ///
@@ -23,6 +24,35 @@ pub(super) fn refuse_own(config: &Config) -> Result<(), Failure> {
             .hint("a peer is another host: its file and this host's name each other")),
         None => Ok(()),
     }
+}
+
+/// The end points that were looked at: a reload may bring others.
+pub(super) struct Endpoints(Mutex<Vec<Option<SocketAddr>>>);
+
+impl Endpoints {
+    /// Those of a configuration that is in force.
+    pub fn of(config: &Config) -> Self {
+        Self(Mutex::new(endpoints(config)))
+    }
+
+    /// Refuses other ones that are this host's. Those in force stay, whatever became of this host's addresses: a
+    /// newer group file counts, too.
+    ///
+    /// # Errors
+    /// As [`refuse_own`].
+    pub fn refuse_own(&self, config: &Config) -> Result<(), Failure> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = endpoints(config);
+        if *known != new {
+            refuse_own(config)?;
+            *known = new;
+        }
+        Ok(())
+    }
+}
+
+fn endpoints(config: &Config) -> Vec<Option<SocketAddr>> {
+    config.peers.iter().map(|peer| peer.endpoint).collect()
 }
 
 /// An address of this host, with the length of its network's prefix.

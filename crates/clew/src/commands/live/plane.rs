@@ -1,14 +1,16 @@
 //! The process that runs the data plane, without any privilege.
 
+use super::endpoint::Shown;
 use super::exchange::{
-    ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION, check_version,
+    ATTACH, ATTACHED, FAILED, GO, HINT, METRICS, PREPARED, READY, SOCKETS, VERSION, check_version,
 };
 use super::memory::Memory;
-use super::{material, queue, refuse_metrics};
+use super::{material, own, queue};
 use crate::failure::{Failure, Status};
-use crate::metrics::{Endpoint, LiveMetrics};
+use crate::metrics::LiveMetrics;
 use crate::random;
 use clew_engine::Keyring;
+use clew_live::adopt_listener;
 use clew_live::config::{CarrierMode, Config};
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Given, Hooks, Loaded, run};
@@ -18,10 +20,11 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use sd_notify::NotifyState;
+use std::net::TcpListener;
 use std::os::fd::RawFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Blocks signals in this thread and those that it will start, so that they can be read.
 pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
@@ -120,6 +123,19 @@ fn sockets() -> Vec<RawFd> {
         .collect()
 }
 
+/// The socket for metrics that `clew up` listens with. `None` if it has none.
+fn listener() -> Option<TcpListener> {
+    let number = std::env::var(METRICS).ok()?.parse().ok()?;
+    let adopted = adopt_listener(number);
+    adopted
+        .inspect_err(|error| tracing::warn!("the socket for metrics: {error}"))
+        .ok()
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Waits for a word of the supervisor.
 fn wait_for(word: &str) -> Result<(), Failure> {
     let mut line = String::new();
@@ -180,24 +196,23 @@ fn serve(
     let control = Control::listen(&place.control());
     let control = control.map_err(|error| Failure::io(&place.control(), &error))?;
     let metrics = LiveMetrics::default();
-    let endpoint = config.metrics.map(|at| {
-        let metrics = metrics.clone();
-        refuse_metrics(at)?;
-        Endpoint::listen(at, move || metrics.text())
-    });
-    let endpoint = endpoint.transpose()?;
-    if let Some(endpoint) = &endpoint {
-        tracing::info!("metrics at http://{}/metrics", endpoint.at);
-    }
+    let shown = config
+        .metrics
+        .map(|at| Shown::begin(at, listener(), &metrics));
+    let shown = Arc::new(Mutex::new(shown));
+    let unseen = Arc::clone(&shown);
     warn_of_fallbacks(&config, &devices);
     // The data plane before may have read newer group files meanwhile.
     let memory = Arc::new(memory_of(&config)?);
     material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
+    let endpoints = own::Endpoints::of(&config);
     let known = place.known_groups();
     let hooks = Hooks {
         load: Box::new(move |config| {
-            material::take(config, &memory).map_err(|failure| failure.message)
+            let fine = endpoints.refuse_own(config);
+            let taken = fine.and_then(|()| material::take(config, &memory));
+            taken.map_err(|failure| failure.message)
         }),
         rng: random::os,
         path: path.to_owned(),
@@ -209,16 +224,18 @@ fn serve(
                 tracing::info!("there is room again: which group files are too old is kept");
             }
             let trouble = || format!("{}: {}", known.display(), material::NOT_KEPT);
-            (!kept.is_kept()).then(trouble)
+            let not_kept = (!kept.is_kept()).then(trouble);
+            let not_shown = locked(&unseen).as_mut().and_then(Shown::trouble);
+            let all: Vec<String> = not_kept.into_iter().chain(not_shown).collect();
+            (!all.is_empty()).then(|| all.join("; "))
         }),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
             metrics.set_in_force(place.trouble().is_none());
-            if let Some(endpoint) = &endpoint {
-                endpoint.heartbeat.beat();
-                endpoint.heartbeat.set_able(can_sign);
+            if let Some(shown) = &*locked(&shown) {
+                shown.beat(can_sign);
             }
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         }),

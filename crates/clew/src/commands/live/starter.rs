@@ -1,14 +1,16 @@
 //! Starts data planes, one after the other, with what the supervisor keeps for them.
 
 use super::child::Running;
-use super::exchange::{ATTACH, ATTACHED, FAILED, GO, HINT, PREPARED, READY, SOCKETS, VERSION};
+use super::exchange::{
+    ATTACH, ATTACHED, FAILED, GO, HINT, METRICS, PREPARED, READY, SOCKETS, VERSION,
+};
 use super::failing::Failing;
 use super::guard::Guard;
 use super::lines::WordReader;
 use super::plane::listening;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
 use super::teller::{BEAT, alive};
-use super::{port_failed, replace};
+use super::{bind_metrics, port_failed, replace};
 use crate::failure::Failure;
 use clew_live::carrier::Udp;
 use clew_live::config::CarrierMode;
@@ -18,10 +20,13 @@ use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::AcceptConn;
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -44,6 +49,9 @@ pub(super) struct Starter<'a> {
     pub signals: &'a SignalFd,
     /// Bound here, so that datagrams wait while no data plane runs. `None` with trailers.
     sockets: Option<Udp>,
+    /// Listens as long as this process runs, so that no other program takes the address between two data planes.
+    /// `None` if nobody wants metrics, or the address is taken.
+    metrics: Option<TcpListener>,
     /// The program of the next data plane.
     program: PathBuf,
     /// A signal asked for the end while a data plane started.
@@ -76,6 +84,7 @@ impl<'a> Starter<'a> {
             up,
             signals,
             sockets,
+            metrics: None,
             // The file of this program may be another one by then.
             program: "/proc/self/exe".into(),
             is_asked_to_end: Cell::new(false),
@@ -94,7 +103,8 @@ impl<'a> Starter<'a> {
     }
 
     /// Starts a data plane and waits until it has all that it needs.
-    fn prepare(&self) -> Result<Prepared, Failure> {
+    fn prepare(&mut self) -> Result<Prepared, Failure> {
+        self.listen();
         let failed = |error| Failure::new(format!("cannot start the data plane: {error}"));
         let sockets = self.sockets.as_ref();
         let numbers: Vec<String> = sockets
@@ -114,6 +124,9 @@ impl<'a> Starter<'a> {
             .env(SOCKETS, numbers.join(","))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
+        if let Some(metrics) = &self.metrics {
+            command.env(METRICS, metrics.as_raw_fd().to_string());
+        }
         self.inherit(true).map_err(failed)?;
         let child = Running::spawn(&mut command);
         self.inherit(false).map_err(failed)?;
@@ -137,6 +150,16 @@ impl<'a> Starter<'a> {
         }
     }
 
+    /// Listens for metrics, if it does not: the address may have been taken, or a data plane that is somebody
+    /// else's have shut the socket. If that fails, the data plane tries it itself, and says why not.
+    fn listen(&mut self) {
+        let listens = |socket: &TcpListener| getsockopt(socket, AcceptConn) == Ok(true);
+        self.metrics = self.metrics.take().filter(listens);
+        if let (None, Some(at)) = (&self.metrics, self.up.config.metrics) {
+            self.metrics = bind_metrics(at).ok();
+        }
+    }
+
     /// Lets the next program that is started have the sockets, or not.
     fn inherit(&self, is_to: bool) -> std::io::Result<()> {
         let flags = if is_to {
@@ -145,18 +168,19 @@ impl<'a> Starter<'a> {
             FdFlag::FD_CLOEXEC
         };
         let set = |socket: BorrowedFd<'_>| fcntl(socket, FcntlArg::F_SETFD(flags)).map(drop);
-        let mut sockets = self.sockets.iter().flat_map(Udp::descriptors);
+        let sockets = self.sockets.iter().flat_map(Udp::descriptors);
+        let mut sockets = sockets.chain(self.metrics.iter().map(AsFd::as_fd));
         sockets.try_for_each(set).map_err(Into::into)
     }
 
     /// Starts the data plane and waits until packets go through.
-    pub fn start(&self) -> Result<Running, Failure> {
+    pub fn start(&mut self) -> Result<Running, Failure> {
         let attached = self.prepare_and_attach()?;
         self.go(attached)
     }
 
     /// Prepares a data plane, which then has a queue of the interface.
-    fn prepare_and_attach(&self) -> Result<Prepared, Failure> {
+    fn prepare_and_attach(&mut self) -> Result<Prepared, Failure> {
         let mut prepared = self.prepare()?;
         self.ask(&mut prepared, ATTACH, ATTACHED)?;
         Ok(prepared)

@@ -7,7 +7,7 @@ use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
 use clew_live::control::{Answer, Request, ask};
-use clew_live::setup::{Place, Programs, filtered};
+use clew_live::setup::{Place, Programs, SetupError, filtered};
 use clew_live::status::{
     ClockStatus, Distribution, Filtered, InboundStatus, OutboundStatus, PeerStatus, Status,
 };
@@ -19,6 +19,9 @@ use std::io::ErrorKind;
 
 /// A peer that was silent for so many seconds after the start needs a word.
 const SILENCE: u64 = 10;
+
+/// Most prefixes of a peer that are shown.
+const PREFIXES_SHOWN: usize = 8;
 
 pub fn status(arguments: &LiveStatus) -> Result<Exit, Failure> {
     let told = tell_status(arguments);
@@ -99,7 +102,7 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
 }
 
 /// Why nobody answers, and what helps.
-fn without_daemon(place: &Place) -> Failure {
+pub(super) fn without_daemon(place: &Place) -> Failure {
     let name = place.name();
     let is_supervised = place.processes()[0].is_some();
     match (is_supervised, place.is_set_up()) {
@@ -108,6 +111,9 @@ fn without_daemon(place: &Place) -> Failure {
                 .no()
                 .hint(format!("run clew status {name} again"))
         }),
+        (false, true) if place.is_set_up_in_part() => {
+            Failure::from(SetupError::Left(name.to_owned())).no()
+        }
         (false, true) => {
             let is_closed = place.kept().is_some_and(|kept| kept.fails_closed);
             let undone = match is_closed {
@@ -321,7 +327,7 @@ pub(super) fn clock_text(clock: ClockStatus) -> String {
 fn tell_peer(peer: &PeerStatus, status: &Status) {
     let unknown = match status.carrier.as_str() {
         "trailer" => "its own addresses",
-        _ => "not known yet",
+        _ => "an end point that is not known yet",
     };
     let endpoint = peer.endpoint.map_or(unknown.into(), |at| at.to_string());
     let learned = if peer.is_learned { " (learned)" } else { "" };
@@ -330,7 +336,7 @@ fn tell_peer(peer: &PeerStatus, status: &Status) {
         .map_or("none yet".into(), |ago| format!("last {ago} s ago"));
     say!(
         "peer      {} at {endpoint}{learned}",
-        peer.prefixes.join(", ")
+        shortened(&peer.prefixes)
     );
     say!(
         "          path MTU {}, {} packets delivered, {last}",
@@ -339,6 +345,15 @@ fn tell_peer(peer: &PeerStatus, status: &Status) {
     );
     if peer.seconds_ago.is_none() && status.seconds >= SILENCE {
         say!("          {}", silence(peer, status));
+    }
+}
+
+/// The first prefixes, and how many more there are: `--json` has them all.
+fn shortened(prefixes: &[String]) -> String {
+    let shown = &prefixes[..prefixes.len().min(PREFIXES_SHOWN)];
+    match prefixes.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -395,6 +410,14 @@ mod tests {
         of.above = 1;
         assert_eq!(quantiles(" of", &of, " us"), " of <=4 (99 %: >4) us");
         assert_eq!(quantiles(" of", &Distribution::default(), " us"), "");
+    }
+
+    #[test]
+    fn many_prefixes_are_one_short_line() {
+        let prefixes: Vec<String> = (0..2_001).map(|n| format!("10.{n}.0.0/16")).collect();
+        assert_eq!(shortened(&prefixes[..2]), "10.0.0.0/16, 10.1.0.0/16");
+        assert!(shortened(&prefixes[..8]).ends_with(", 10.7.0.0/16"));
+        assert!(shortened(&prefixes).ends_with(", 10.7.0.0/16 and 1993 more"));
     }
 
     #[test]

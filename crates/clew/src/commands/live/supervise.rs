@@ -73,6 +73,7 @@ impl<'a> Supervised<'a> {
         let wanted = [
             Signal::SIGTERM,
             Signal::SIGINT,
+            Signal::SIGQUIT,
             Signal::SIGHUP,
             Signal::SIGUSR1,
             Signal::SIGCHLD,
@@ -296,7 +297,8 @@ impl<'a> Supervised<'a> {
 }
 
 pub(super) fn is_end(signal: u32) -> bool {
-    signal == Signal::SIGTERM as u32 || signal == Signal::SIGINT as u32
+    let ends = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT];
+    ends.iter().any(|end| *end as u32 == signal)
 }
 
 pub(super) fn nap(wait: Duration) -> PollTimeout {

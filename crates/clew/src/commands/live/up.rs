@@ -3,16 +3,18 @@
 use super::probe::{self, Signer, State};
 use super::supervise::Planned;
 use super::{
-    firewall, need_root, own, plane, plural, port_failed, queue, refuse_metrics, replace, supervise,
+    bind_metrics, firewall, need_root, own, plane, plural, port_failed, queue, replace, supervise,
+    writable,
 };
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
 use clew_live::config::{CarrierMode, Config};
 use clew_live::setup::{
-    Facts, Kept, Made, Place, SetupError, account, plan, refuse_shared_prefixes,
+    Facts, Kept, Made, Place, Route, SetupError, account, plan, refuse_shared_prefixes, routes_now,
 };
 use nix::unistd::{User, geteuid};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,11 +44,14 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         refuse_revoked(&config, &checked.signer)?;
     }
     place.refuse_second()?;
-    config.metrics.map_or(Ok(()), refuse_metrics)?;
     // What is in the way is noticed before the first file is written.
     let planned = match place.is_set_up() {
         true => None,
-        false => Some(plan_for(&config)?),
+        false => {
+            // Nobody's packets wait for it. A set-up that is there already goes on without metrics.
+            config.metrics.map_or(Ok(()), refuse_metrics)?;
+            Some(plan_for(&config)?)
+        }
     };
     let (user, group) = (checked.user.uid, checked.user.gid);
     let made = place.make(user, group)?;
@@ -93,6 +98,9 @@ fn refuse_revoked(config: &Config, signer: &Signer) -> Result<(), Failure> {
 fn check(path: &Path, config: &Config) -> Result<Checked, Failure> {
     let user = account(config)?;
     let signer = probe::ask(path, config, &user)?;
+    if let Some(warning) = writable::warning(path, config) {
+        mention!("clew: warning: {warning}");
+    }
     own::refuse_own(config)?;
     refuse_shared_prefixes(config)?;
     Ok(Checked { user, signer })
@@ -121,6 +129,11 @@ fn plan_for(config: &Config) -> Result<Planned, Failure> {
     }
     let plan = plan(config, &facts);
     Ok(Planned { facts, plan })
+}
+
+/// Refuses an address for metrics that cannot be had.
+fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
+    bind_metrics(at).map(drop)
 }
 
 /// Tells whether the carrier's port and the address for metrics can be had.
@@ -193,7 +206,8 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     );
     let place = Place::of(&config.name);
     if place.is_set_up() {
-        say!("set up         already: clew status {}", config.name);
+        tell_place(&place)?;
+        tell_keepalives(config, &routes_now(config)?);
         return signs(config, state);
     }
     let ports = tell_ports(config);
@@ -219,9 +233,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     if let Some(advice) = firewall.and_then(|nft| firewall::advice(nft, config.port)) {
         say!("firewall       {advice}");
     }
-    for line in keepalives(config, &facts) {
-        say!("keepalive      {line}");
-    }
+    tell_keepalives(config, &facts.routes);
     say!("would do");
     for line in Place::describe(&plan(config, &facts)) {
         say!("  {line}");
@@ -229,10 +241,33 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     signs(config, state).and_then(|status| ports.map(|()| status))
 }
 
+fn tell_keepalives(config: &Config, routes: &[Option<Route>]) {
+    for line in keepalives(config, routes) {
+        say!("keepalive      {line}");
+    }
+}
+
+/// Tells of a set-up that is there. While a daemon runs, `clew up` refuses, but the files may be read again.
+fn tell_place(place: &Place) -> Result<(), Failure> {
+    let name = place.name();
+    let [supervisor, _] = place.processes();
+    match supervisor {
+        Some(process) => say!(
+            "set up         already, and runs as process {process}: clew status {name}; clew up --replace takes over"
+        ),
+        None if place.is_set_up_in_part() => {
+            say!("set up         in part: clew down {name}");
+            return Err(Failure::from(SetupError::Left(name.to_owned())).no());
+        }
+        None => say!("set up         already: clew status {name}"),
+    }
+    Ok(())
+}
+
 /// Where packets without content come from. The other side has to know the address, or learns nothing from
 /// them; its configuration is not here.
-fn keepalives(config: &Config, facts: &Facts) -> Vec<String> {
-    let mut routes = facts.routes.iter();
+fn keepalives(config: &Config, routes: &[Option<Route>]) -> Vec<String> {
+    let mut routes = routes.iter();
     let mut lines = Vec::new();
     for peer in &config.peers {
         let mut sources = routes.by_ref().take(peer.prefixes.len()).flatten();
@@ -264,7 +299,6 @@ fn signs(config: &Config, state: &State) -> Result<Status, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clew_live::setup::{Programs, QueueRule, Route};
 
     #[test]
     fn whoever_keeps_a_peer_alive_hears_from_which_address() {
@@ -291,22 +325,11 @@ mod tests {
             Some("10.0.0.3"),
             None,
         ];
-        let programs = Programs {
-            ip: "/usr/sbin/ip".into(),
-            nft: None,
-        };
-        let facts = Facts {
-            programs,
-            user: 1,
-            has_offload: true,
-            queue: QueueRule::Nft,
-            routes: routes.map(|source| source.map(route)).into(),
-            strict: Vec::new(),
-        };
+        let routes = routes.map(|source| source.map(route));
         let expected = [
             "to fd03::/48 from 10.0.0.3: needed among that side's prefixes for this host",
             "to 10.4.0.0/16 none: this host has no address to send from",
         ];
-        assert_eq!(keepalives(&config, &facts), expected);
+        assert_eq!(keepalives(&config, &routes), expected);
     }
 }
