@@ -301,7 +301,7 @@ mod tests {
             prefixes: vec![format!("{}/128", address.ip()); prefixes],
             endpoint: Some(address),
             is_learned: false,
-            path_mtu: u16::MAX.into(),
+            path_mtu: u16::MAX,
             packets: u64::MAX,
             seconds_ago: Some(u64::MAX),
         };

@@ -80,10 +80,9 @@ impl<K: KeySource> Shared<K> {
     pub fn learn(&self, moves: &[Move]) {
         let meant = { moves.iter() }.filter(|packet| route::is_here(packet.to, packet.is_of_peer));
         let now = self.clock.now().instant;
-        let has_moved = meant.fold(false, |any, packet| {
-            lock(&self.peers).peers.learn(packet.peer, packet.from, now) || any
-        });
-        if has_moved {
+        let moved =
+            meant.filter(|packet| lock(&self.peers).peers.learn(packet.peer, packet.from, now));
+        if moved.count() > 0 {
             self.apply_paths();
         }
     }
