@@ -271,7 +271,7 @@ fn tell_inbound(inn: &InboundStatus) {
         (inn.cookies_given, "cookies given to senders"),
         (
             inn.forgotten,
-            "fresh signatures forgotten for want of room: their copies pass",
+            "fresh signatures forgotten for want of room: what is as old is refused as stale",
         ),
         (
             inn.held,
