@@ -4,13 +4,15 @@
 //! `clew up` and of `clew verify -i`, [`http`] the endpoint: `/metrics` for Prometheus, `/healthz` and `/readyz` for
 //! supervisors.
 
+mod heartbeat;
 pub mod http;
 pub mod live;
 pub mod observer;
 pub mod relay;
 pub mod tunnel;
 
-pub use http::{Endpoint, Heartbeat};
+pub use heartbeat::Heartbeat;
+pub use http::Endpoint;
 pub use live::LiveMetrics;
 pub use observer::ObserverMetrics;
 pub use relay::RelayMetrics;
