@@ -338,7 +338,7 @@ mod tests {
         let there = "RTNETLINK answers: File exists";
         for (does, says) in [
             ("exit 1".to_owned(), "exit status: 1"),
-            ("kill -INT $$".to_owned(), "signal: 2"),
+            ("kill -TERM $$".to_owned(), "signal: 15"),
             (format!("echo {gone} >&2; kill -9 $$"), "signal: 9"),
             (format!("echo {there} >&2; kill -9 $$"), "signal: 9"),
         ] {
