@@ -4,6 +4,7 @@ use clew_evidence::{GroupFile, GroupId, Name};
 use clew_group::{EpochId, Precursor, SigningKey};
 use clew_keys::{HeldEpoch, MemberKeyFile};
 use clew_packet::{Policy, Sender, Timestamp};
+use clew_wire::nanos;
 use rand_core::CryptoRng;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -152,7 +153,7 @@ impl Identity {
     /// The same, which goes on in each epoch for so long after the next one started, if it holds both.
     /// Whoever is revoked does not.
     pub fn with_overlap(mut self, overlap: Duration) -> Self {
-        self.overlap = u64::try_from(overlap.as_nanos()).unwrap_or(u64::MAX);
+        self.overlap = nanos(overlap);
         self
     }
 

@@ -1,6 +1,7 @@
 //! The largest TCP segment that two hosts announce to each other in SYN packets: lowered, so that a
 //! segment with its signature needs no fragment.
 
+use clew_packet::protocol;
 use std::ops::Range;
 
 /// Offsets and values of IP headers.
@@ -12,7 +13,6 @@ mod ip {
     pub(super) const V4_PROTOCOL: usize = 9;
     pub(super) const V6_HEADER: usize = 40;
     pub(super) const V6_NEXT: usize = 6;
-    pub(super) const TCP: u8 = 6;
     /// Hop-by-hop, routing, destination options.
     pub(super) const EXTENSIONS: [u8; 3] = [0, 43, 60];
     pub(super) const EXTENSIONS_MAX: usize = 8;
@@ -82,7 +82,7 @@ fn v4_tcp_at(packet: &[u8]) -> Option<usize> {
     let header = usize::from(packet[0] & 0x0f) * 4;
     let is_whole = packet.len() >= header && header >= ip::V4_HEADER_MIN;
     let is_fragment = |packet: &[u8]| u16_at(packet, ip::V4_FRAGMENT.start) & 0x3fff != 0;
-    let is_tcp = is_whole && !is_fragment(packet) && packet[ip::V4_PROTOCOL] == ip::TCP;
+    let is_tcp = is_whole && !is_fragment(packet) && packet[ip::V4_PROTOCOL] == protocol::TCP;
     is_tcp.then_some(header)
 }
 
@@ -91,7 +91,7 @@ fn v6_tcp_at(packet: &[u8]) -> Option<usize> {
     let mut at = ip::V6_HEADER;
     for _ in 0..=ip::EXTENSIONS_MAX {
         if !ip::EXTENSIONS.contains(&next) {
-            return (next == ip::TCP).then_some(at);
+            return (next == protocol::TCP).then_some(at);
         }
         next = *packet.get(at)?;
         at += (usize::from(*packet.get(at + 1)?) + 1) * 8;
@@ -166,14 +166,14 @@ mod tests {
 
     fn v4() -> Vec<u8> {
         let mut header = vec![0; 20];
-        (header[0], header[9]) = (0x45, ip::TCP);
+        (header[0], header[9]) = (0x45, protocol::TCP);
         header
     }
 
     /// With a hop-by-hop header.
     fn v6() -> Vec<u8> {
         let mut header = vec![0; 48];
-        (header[0], header[40]) = (0x60, ip::TCP);
+        (header[0], header[40]) = (0x60, protocol::TCP);
         header
     }
 

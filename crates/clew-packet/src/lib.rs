@@ -124,7 +124,7 @@ mod wire;
 pub use carrier::{COOKIE_BYTES, Carrier, DATAGRAM_MAX, OuterAddresses, datagram, fragment};
 pub use net::flow::{Flow, flow, flow_and_upper, source};
 pub use net::frame::Frame;
-pub use net::ip::EXTENSION_HEADERS_MAX;
+pub use net::ip::{EXTENSION_HEADERS_MAX, protocol};
 pub use net::link::{LinkType, VLAN_TAGS_MAX};
 pub use net::udp::Udp;
 pub use reason::{Counters, Reason, SignOutcome, Verdict};

@@ -14,4 +14,4 @@ mod time;
 
 pub use hex::Hex;
 pub use reader::Reader;
-pub use time::{Instant, WallTime};
+pub use time::{Instant, WallTime, nanos};

@@ -73,7 +73,8 @@ impl WallTime {
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
+/// Returns the number of nanoseconds of a duration, at most [`u64::MAX`].
+pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

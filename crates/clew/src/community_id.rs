@@ -4,15 +4,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clew_packet::Flow;
+use clew_packet::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
 use sha1::{Digest, Sha1};
 use std::fmt;
 use std::net::IpAddr;
-
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMPV6: u8 = 58;
-const SCTP: u8 = 132;
 
 /// The Community ID of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -90,8 +90,7 @@ impl Accepted {
     /// Keeps what was accepted, and what is expected to be until the next call. What was expected before and
     /// did not come is no longer kept.
     pub fn tick(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
-        let mut kept = self.before.clone();
-        kept.insert_all(accepted, now);
+        let mut kept = self.with_before(accepted, now);
         for (group, (_, last)) in ends(accepted) {
             let at = |second: u64| Timestamp(second.saturating_mul(SECOND_NS));
             let was_there = group.is_some_and(|group| self.earlier.has(group, at(last)));
@@ -102,15 +101,23 @@ impl Accepted {
         if self.earlier != *accepted {
             self.earlier = accepted.clone();
         }
-        if kept != self.kept || self.has_failed {
-            self.keep(kept);
-        }
+        self.keep_other(kept);
     }
 
     /// Keeps what was accepted: nothing more will be.
     pub fn end(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
-        let mut kept = self.before.clone();
-        kept.insert_all(accepted, now);
+        let kept = self.with_before(accepted, now);
+        self.keep_other(kept);
+    }
+
+    fn with_before(&self, accepted: &AcceptedSeconds, now: Timestamp) -> AcceptedSeconds {
+        let mut all = self.before.clone();
+        all.insert_all(accepted, now);
+        all
+    }
+
+    /// Writes what differs from the file, or what could not be written.
+    fn keep_other(&mut self, kept: AcceptedSeconds) {
         if kept != self.kept || self.has_failed {
             self.keep(kept);
         }

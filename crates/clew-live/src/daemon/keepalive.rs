@@ -4,11 +4,9 @@ use super::shared::{Shared, lock, own_address};
 use crate::ip_fragments::put_checksum;
 use crate::packet::Clear;
 use clew_packet::KeySource;
+use clew_packet::protocol::NO_NEXT_HEADER;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
-
-/// "No next header" (RFC 8200 section 4.7): nothing follows, in either version.
-const NO_NEXT_HEADER: u8 = 59;
 
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;

@@ -5,6 +5,7 @@ use crate::pool::Marks;
 use crate::receiver::InboundOptions;
 use crate::sender::OutboundOptions;
 use clew_packet::Windows;
+use clew_wire::nanos;
 
 /// Between which marks the pool is filled.
 pub(super) fn marks(signing: &Signing) -> Marks {
@@ -27,7 +28,7 @@ pub(super) fn outbound_options(signing: &Signing) -> OutboundOptions {
 pub(super) fn inbound_options(config: &Config) -> InboundOptions {
     InboundOptions {
         policy: config.inbound,
-        grace_ns: u64::try_from(config.grace.as_nanos()).unwrap_or(u64::MAX),
+        grace_ns: nanos(config.grace),
         windows: match config.whole_windows {
             true => Windows::Whole,
             false => Windows::Alone,

@@ -5,6 +5,7 @@ use crate::carrier::PathMtu;
 use crate::config::{CarrierMode, Config};
 use crate::packet::PeerIndex;
 use crate::sender::Path;
+use clew_packet::protocol::UDP;
 use clew_packet::{Carrier, datagram};
 use clew_wire::Instant;
 use ipnet::IpNet;
@@ -244,7 +245,6 @@ fn bits(address: IpAddr) -> u128 {
 
 /// Whether a packet is a datagram of this daemon's own carrier: the rules failed that keep it out.
 pub fn is_own(packet: &[u8], port: u16) -> bool {
-    const UDP: u8 = 17;
     let header = match packet.first().map(|first| first >> 4) {
         Some(4) if packet.get(9) == Some(&UDP) => usize::from(packet[0] & 0x0f) * 4,
         Some(6) if packet.get(6) == Some(&UDP) => 40,

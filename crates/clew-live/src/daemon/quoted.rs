@@ -3,13 +3,9 @@
 //! The kernel believes an answer if it quotes such a packet, whoever sent it. A peer may speak of what goes
 //! to itself and behind it: an answer about packets to another peer is not delivered.
 
+use clew_packet::protocol::{ICMP, ICMPV6, TCP, UDP};
 use clew_packet::{Frame, LinkType, flow_and_upper};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMP_V6: u8 = 58;
 
 /// Unreachable or too big, source quench, redirect, time exceeded, parameter problem.
 const ANSWERS: [u8; 5] = [3, 4, 5, 11, 12];
@@ -38,8 +34,8 @@ pub(super) fn destination(packet: &[u8]) -> Option<IpAddr> {
             let address: [u8; 4] = upper.get(24..28)?.try_into().ok()?;
             Some(Ipv4Addr::from(address).into())
         }
-        ICMP_V6 if ANSWERS_V6.contains(&of) => v6(upper.get(32..48)?),
-        ICMP_V6 if of == REDIRECT_V6 => v6(upper.get(24..40)?),
+        ICMPV6 if ANSWERS_V6.contains(&of) => v6(upper.get(32..48)?),
+        ICMPV6 if of == REDIRECT_V6 => v6(upper.get(24..40)?),
         _ => None,
     }
 }
@@ -92,14 +88,14 @@ mod tests {
         redirected[8..].fill(0xfe);
         for of in 0..=u8::MAX {
             let upper = [&[of, 0, 0, 0, 0, 0, 5, 0][..], &quoted].concat();
-            let options = [&[ICMP_V6, 0, 1, 4, 0, 0, 0, 0][..], &upper].concat();
+            let options = [&[ICMPV6, 0, 1, 4, 0, 0, 0, 0][..], &upper].concat();
             let expected = match of {
                 1..=4 => to,
                 // Bytes of another place.
                 REDIRECT_V6 => Some(IpAddr::from(redirected)),
                 _ => None,
             };
-            assert_eq!(destination(&ipv6(ICMP_V6, &upper)), expected, "{of}");
+            assert_eq!(destination(&ipv6(ICMPV6, &upper)), expected, "{of}");
             assert_eq!(destination(&ipv6(60, &options)), expected, "{of}");
         }
         assert_eq!(destination(&[]), None);

@@ -5,7 +5,7 @@ use super::shared::{Shared, lock, thread_time};
 use crate::carrier::{Arrived, Datagrams};
 use crate::packet::{Burst, CookieMessage, PeerIndex};
 use clew_packet::KeySource;
-use clew_wire::Instant;
+use clew_wire::{Instant, nanos};
 use rand_core::CryptoRng;
 use std::io;
 use std::net::SocketAddr;
@@ -150,8 +150,7 @@ pub(super) fn verify<K: KeySource>(
         }
         since.store(0, Ordering::Relaxed);
         inbound = lock(&shared.inbound);
-        let worked = shared.clock.now().instant - start;
-        let worked = u64::try_from(worked.as_nanos()).unwrap_or(u64::MAX);
+        let worked = nanos(shared.clock.now().instant - start);
         shared.verifying.fetch_add(worked, Ordering::Relaxed);
     }
 }

@@ -3,6 +3,7 @@
 use super::shared::{Shared, thread_time};
 use crate::sys;
 use clew_packet::KeySource;
+use clew_wire::nanos;
 use rand_core::CryptoRng;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -56,7 +57,6 @@ fn prepare<K: KeySource>(shared: &Shared<K>, rng: &mut impl CryptoRng) -> Durati
     let Some(each) = thread_time().saturating_sub(begin).checked_div(made as u32) else {
         return Duration::ZERO;
     };
-    let nanos = u64::try_from(each.as_nanos()).unwrap_or(u64::MAX);
-    shared.precursor_cost.store(nanos, Ordering::Relaxed);
+    shared.precursor_cost.store(nanos(each), Ordering::Relaxed);
     each * made as u32
 }

@@ -19,7 +19,7 @@ use crate::pool::{Generation, Pool};
 use crate::receiver::{Inbound, PeerRule};
 use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
 use clew_packet::{GroupTag, KeySource, Timestamp};
-use clew_wire::Instant;
+use clew_wire::{Instant, nanos};
 use nix::time::{ClockId, clock_gettime};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -51,7 +51,6 @@ impl Clock {
     }
 
     pub fn now(&self) -> Moment {
-        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Moment {
             instant: Instant::from_nanos(nanos(self.begin.elapsed())),

@@ -243,7 +243,10 @@ impl<K: KeySource> Inbound<K> {
     /// before, or if this host opened it. Whoever writes the address of a peer, and sees none of its
     /// packets, does not know its flows, and takes only from the share of new ones.
     fn judged(&self, address: Source, from: &Origin<'_>) -> Source {
-        let names = from.flow.iter().flat_map(|flow| [flow.own, flow.opened]);
+        let names = from
+            .flow
+            .iter()
+            .flat_map(|flow| [flow.own(), flow.opened()]);
         let is_good = |flow: &Source| self.queue.standings.is_good(*flow);
         { names }.find(is_good).unwrap_or(address)
     }

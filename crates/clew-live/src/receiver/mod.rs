@@ -40,7 +40,7 @@ use crate::packet::{CookieMessage, Delivery, Moment, Outer, PeerIndex, Reply};
 use budget::EventRate;
 use clew_packet::fragment::Reassembler;
 use clew_packet::{AcceptedSeconds, BadMemory, KeySource, Receiver, Timestamp, Windows};
-use clew_wire::Instant;
+use clew_wire::{Instant, nanos};
 use cookie::CookieJar;
 use followers::Followers;
 use gate::Gatekeeper;
@@ -129,8 +129,7 @@ impl<K: KeySource> Inbound<K> {
 
     /// Changes how long an epoch is accepted after its successor started.
     pub fn set_grace(&mut self, grace: Duration) {
-        let grace = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
-        self.receiver.set_grace(grace);
+        self.receiver.set_grace(nanos(grace));
     }
 
     /// Returns what was accepted, for a process that takes over from this one.
@@ -243,7 +242,7 @@ impl<K: KeySource> Inbound<K> {
 
     /// Takes verified signatures back. `spent` is the CPU time that they took.
     pub fn finish(&mut self, done: Done, spent: Duration, now: Moment) {
-        self.metrics.verification_ns += u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        self.metrics.verification_ns += nanos(spent);
         let sources = done.checked.iter().map(|(job, _)| job.source);
         let sources: Vec<Source> = sources.collect();
         self.queue

@@ -8,7 +8,7 @@
 use crate::receiver::budget::Budget;
 use crate::receiver::standing::{Class, Standings};
 use clew_packet::Flow;
-use clew_wire::Instant;
+use clew_wire::{Instant, nanos};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -435,10 +435,6 @@ const fn weight(class: Class) -> u64 {
 fn corrected(cost: u64, charged: Duration, spent: Duration) -> u64 {
     cost.saturating_add(nanos(spent))
         .saturating_sub(nanos(charged))
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -290,7 +290,7 @@ mod tests {
             let packet = [&header[..], &[10, 1, 0, 1, 10, 2, 0, 1], &upper].concat();
             crate::receiver::trailed_flow::TrailedFlow::of(&packet)
                 .unwrap()
-                .own
+                .own()
         };
         standings.expect_flow(flow(1), at(0));
         assert_eq!(standings.class(flow(1), at(60_000)), Class::Known);

@@ -5,14 +5,8 @@
 //! but the ports is known.
 
 use super::queue::Source;
+use clew_packet::protocol::{ESP, ICMP, ICMPV6, SCTP, TCP, UDP};
 use clew_packet::{Flow, Frame, LinkType, flow_and_upper};
-
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ESP: u8 = 50;
-const ICMP_V6: u8 = 58;
-const SCTP: u8 = 132;
 
 /// Types of echoes, requests and replies.
 const ECHOES: [u8; 2] = [8, 0];
@@ -30,12 +24,8 @@ const SYN: u8 = 0x02;
 /// A flow where addresses prove nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrailedFlow {
-    /// What is known of the packet itself.
-    pub own: Source,
-    /// The flow as somebody knows it who opened it, and has seen nothing of the other side's yet.
-    pub opened: Source,
-    /// TCP: the next ranges of its sequence, and the one before the last.
-    pub ranges: Option<[Source; 3]>,
+    flow: Flow,
+    detail: Detail,
 }
 
 impl TrailedFlow {
@@ -44,15 +34,27 @@ impl TrailedFlow {
         let (flow, upper) = flow_and_upper(&Frame::whole(LinkType::RAW, packet)).ok()?;
         let flow = flow.key();
         let detail = Detail::of(&flow, upper)?;
-        let ranges = |range: u32| {
-            let of = |ahead: u32| detail.range(Some((range + ahead) % RANGES)).source(&flow);
-            [of(1), of(2), of(RANGES - 2)]
+        Some(Self { flow, detail })
+    }
+
+    /// Returns what is known of the packet itself.
+    pub fn own(&self) -> Source {
+        self.detail.source(&self.flow)
+    }
+
+    /// Returns the flow as somebody knows it who opened it, and has seen nothing of the other side's yet.
+    pub fn opened(&self) -> Source {
+        self.detail.range(None).source(&self.flow)
+    }
+
+    /// TCP: returns the next two ranges of its sequence, and the one before the last.
+    pub fn ranges(&self) -> Option<[Source; 3]> {
+        let range = self.detail.range?;
+        let of = |ahead: u32| {
+            let range = Some((range + ahead) % RANGES);
+            self.detail.range(range).source(&self.flow)
         };
-        Some(Self {
-            own: detail.source(&flow),
-            opened: detail.range(None).source(&flow),
-            ranges: detail.range.map(ranges),
-        })
+        Some([of(1), of(2), of(RANGES - 2)])
     }
 
     /// Returns the flow that answers to a packet of this host belong to, if the packet opens it, or if there
@@ -61,7 +63,7 @@ impl TrailedFlow {
         let (flow, upper) = flow_and_upper(&Frame::whole(LinkType::RAW, packet)).ok()?;
         let opens = match flow.protocol {
             TCP => upper.get(13).is_some_and(|flags| flags & SYN_ACK == SYN),
-            UDP | ICMP | ICMP_V6 => true,
+            UDP | ICMP | ICMPV6 => true,
             // The other side's answers have numbers of their own.
             _ => false,
         };
@@ -79,7 +81,7 @@ impl TrailedFlow {
 }
 
 /// What a flow has besides addresses and ports.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Detail {
     bytes: [u8; 8],
     /// TCP: where in its sequence.
@@ -92,8 +94,8 @@ impl Detail {
         let of = match flow.protocol {
             TCP | ICMP if upper.len() < 8 => return None,
             ICMP if !is_echo(ECHOES) => return None,
-            ICMP_V6 if !is_echo(ECHOES_V6) => return None,
-            ICMP | ICMP_V6 => upper.get(4..6)?,
+            ICMPV6 if !is_echo(ECHOES_V6) => return None,
+            ICMP | ICMPV6 => upper.get(4..6)?,
             // The tag that the receiver chose.
             SCTP => upper.get(..8)?,
             // The number that the receiver chose.
@@ -152,7 +154,7 @@ mod tests {
     }
 
     fn own(packet: &[u8]) -> Source {
-        TrailedFlow::of(packet).unwrap().own
+        TrailedFlow::of(packet).unwrap().own()
     }
 
     #[test]
@@ -161,14 +163,14 @@ mod tests {
         let range = 1 << RANGE_BITS;
         for begin in [0, 7 * range, u32::MAX - range + 1] {
             let first = at(begin);
-            assert_eq!(at(begin + (range - 1)).own, first.own);
-            let [next, second, former] = first.ranges.unwrap();
-            assert_eq!(at(begin.wrapping_add(range)).own, next);
-            assert_eq!(at(begin.wrapping_sub(2 * range)).own, former);
-            assert_eq!(at(begin.wrapping_add(2 * range)).own, second);
-            assert_ne!(at(begin.wrapping_add(3 * range)).own, second);
+            assert_eq!(at(begin + (range - 1)).own(), first.own());
+            let [next, second, former] = first.ranges().unwrap();
+            assert_eq!(at(begin.wrapping_add(range)).own(), next);
+            assert_eq!(at(begin.wrapping_sub(2 * range)).own(), former);
+            assert_eq!(at(begin.wrapping_add(2 * range)).own(), second);
+            assert_ne!(at(begin.wrapping_add(3 * range)).own(), second);
         }
-        let all = (0..RANGES).map(|number| at(number << RANGE_BITS).own);
+        let all = (0..RANGES).map(|number| at(number << RANGE_BITS).own());
         let all: std::collections::BTreeSet<Source> = all.collect();
         assert_eq!(all.len(), RANGES as usize, "no two are one");
     }
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn answers_to_what_this_host_opens_are_known() {
         let answers = |packet: &[u8]| TrailedFlow::answers(packet);
-        let opened = |packet: &[u8]| Some(TrailedFlow::of(packet).unwrap().opened);
+        let opened = |packet: &[u8]| Some(TrailedFlow::of(packet).unwrap().opened());
         let syn = tcp(HERE, [5_000, 80], 9 << RANGE_BITS, SYN);
         assert_eq!(answers(&syn), opened(&tcp(PEER, [80, 5_000], 1, 0x12)));
         assert_ne!(answers(&syn), opened(&tcp(PEER, [80, 5_001], 1, 0x12)));

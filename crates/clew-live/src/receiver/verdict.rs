@@ -56,10 +56,11 @@ impl<K: KeySource> Inbound<K> {
     /// A signature of a flow held.
     fn see_flow(&mut self, flow: &TrailedFlow, judged: Source, now: Instant) {
         let standings = &mut self.queue.standings;
-        if flow.own != judged {
-            standings.judged(flow.own, true, now);
+        let own = flow.own();
+        if own != judged {
+            standings.judged(own, true, now);
         }
-        if let Some([next, second, former]) = flow.ranges {
+        if let Some([next, second, former]) = flow.ranges() {
             standings.expect_flow(next, now);
             standings.expect_flow(second, now);
             standings.forget_flow(former);

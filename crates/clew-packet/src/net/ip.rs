@@ -21,17 +21,30 @@ impl Version {
     }
 }
 
-/// Numbers of the upper layers and extension headers that this crate looks at.
-pub(crate) mod protocol {
-    pub(crate) const HOP_BY_HOP: u8 = 0;
-    pub(crate) const ICMP: u8 = 1;
-    pub(crate) const TCP: u8 = 6;
-    pub(crate) const UDP: u8 = 17;
-    pub(crate) const ROUTING: u8 = 43;
-    pub(crate) const FRAGMENT: u8 = 44;
-    pub(crate) const ICMPV6: u8 = 58;
-    pub(crate) const NO_NEXT_HEADER: u8 = 59;
-    pub(crate) const DESTINATION: u8 = 60;
+/// Numbers of upper layers and of extension headers (IANA, protocol numbers).
+pub mod protocol {
+    /// Hop-by-hop options of IPv6.
+    pub const HOP_BY_HOP: u8 = 0;
+    /// ICMP for IPv4.
+    pub const ICMP: u8 = 1;
+    /// TCP.
+    pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// Routing header of IPv6.
+    pub const ROUTING: u8 = 43;
+    /// Fragment header of IPv6.
+    pub const FRAGMENT: u8 = 44;
+    /// Encrypted payloads of IPsec.
+    pub const ESP: u8 = 50;
+    /// ICMP for IPv6.
+    pub const ICMPV6: u8 = 58;
+    /// "No next header" (RFC 8200 section 4.7): nothing follows, in either version.
+    pub const NO_NEXT_HEADER: u8 = 59;
+    /// Destination options of IPv6.
+    pub const DESTINATION: u8 = 60;
+    /// SCTP.
+    pub const SCTP: u8 = 132;
     /// From here on there are extension headers that are not walked (HIP, Shim6, experiments).
     pub(crate) const HIP: u8 = 139;
 }

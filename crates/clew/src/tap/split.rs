@@ -7,6 +7,7 @@
 
 use super::ETHERNET;
 use super::frames::{NotOnWire, Virtio, checksum};
+use clew_packet::protocol::{TCP, UDP};
 use std::ops::Range;
 
 /// Most packets of one frame: a TCP super-packet of the smallest segments that Linux sends.
@@ -20,9 +21,6 @@ mod kind {
     /// Flag: the segments carry ECN.
     pub const ECN: u8 = 0x80;
 }
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 
 const ETHERTYPE_AT: usize = 12;
 const ETHERTYPE_V4: u16 = 0x0800;

@@ -4,6 +4,7 @@ use super::hosts::both;
 use super::lan::{Lan, ONE, TWO, text, until};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 /// What the first host's daemon tells its administrator, beside the clock that nothing keeps right here.
 fn notices(lan: &Lan) -> Vec<String> {
@@ -121,18 +122,26 @@ fn a_group_without_peers_is_remembered() {
     lan.up(TWO, &config, &[]);
 }
 
-/// A host whose group file was not replaced signs on in its old epoch, and others decide for how long.
-#[test]
-fn the_grace_of_an_epoch_is_chosen_and_changes_with_a_reload() {
-    let Some(mut lan) = Lan::new() else { return };
+/// Starts both daemons. The first one's group file stays as it is when another is published. Returns the second
+/// one's configuration.
+fn up_with_group_files_of_their_own(lan: &mut Lan, grace: u64) -> PathBuf {
     fs::copy(lan.path("group.clew"), lan.path("one.clew")).unwrap();
     let one = lan.configure(ONE, "", true);
     let config = fs::read_to_string(&one).unwrap();
     fs::write(&one, config.replace("group.clew", "one.clew")).unwrap();
-    let two = lan.configure(TWO, "inbound = \"enforce\"\ngrace = 86400", false);
+    let keys = format!("inbound = \"enforce\"\ngrace = {grace}");
+    let two = lan.configure(TWO, &keys, false);
     lan.up(TWO, &two, &[]);
     lan.up(ONE, &one, &[]);
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    two
+}
+
+/// A host whose group file was not replaced signs on in its old epoch, and others decide for how long.
+#[test]
+fn the_grace_of_an_epoch_is_chosen_and_changes_with_a_reload() {
+    let Some(mut lan) = Lan::new() else { return };
+    let two = up_with_group_files_of_their_own(&mut lan, 86_400);
     let group = lan.path("acme");
     lan.clew(&["revoke", group.to_str().unwrap(), "host-0"]);
     lan.publish();
@@ -161,14 +170,7 @@ fn a_group_file_that_comes_later_costs_no_packet() {
     let group = group.to_str().unwrap();
     let other = lan.path("other.key");
     lan.clew(&["enrol", group, "other", "-o", other.to_str().unwrap()]);
-    fs::copy(lan.path("group.clew"), lan.path("one.clew")).unwrap();
-    let one = lan.configure(ONE, "", true);
-    let config = fs::read_to_string(&one).unwrap();
-    fs::write(&one, config.replace("group.clew", "one.clew")).unwrap();
-    let two = lan.configure(TWO, "inbound = \"enforce\"\ngrace = 600", false);
-    lan.up(TWO, &two, &[]);
-    lan.up(ONE, &one, &[]);
-    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    let two = up_with_group_files_of_their_own(&mut lan, 600);
     lan.clew(&["revoke", group, "other"]);
     lan.publish();
     until("the news", || lan.log(TWO).contains("read the files again"));

@@ -15,6 +15,7 @@ use clew_live::identity::{Identity, Limit, overlap};
 use clew_live::sender::live_policy;
 use clew_live::setup::account;
 use clew_packet::GroupTag;
+use clew_wire::nanos;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -167,10 +168,8 @@ fn follow(
 ) -> Result<(MemberKeyFile, Option<Limit>), Failure> {
     let group = check(path, group)?;
     let now = clock::now_ns();
-    let overlap = u64::try_from(overlap.as_nanos()).unwrap_or(u64::MAX);
     let at = |time| update(&key, &group, time, &mut NoWitnesses);
-    let updated = at(now.saturating_sub(overlap));
-    let updated = match updated {
+    let updated = match at(now.saturating_sub(nanos(overlap))) {
         Err(UpdateError::NeedsWitness(_)) => at(now),
         other => other,
     };

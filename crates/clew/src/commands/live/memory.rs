@@ -2,6 +2,7 @@
 //!
 //! A running daemon also knows which group each path has. A file keeps the rest over restarts.
 
+use super::lock;
 use crate::failure::Failure;
 use crate::newest::{Newest, NoSuccessor, follows};
 use clew_engine::Keyring;
@@ -10,7 +11,7 @@ use clew_live::files;
 use clew_packet::GroupTag;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Group, newest epoch, its id, time of the register: as the file keeps it.
 type Kept = ([u8; 8], u32, [u8; 32], u64);
@@ -165,6 +166,6 @@ impl Memory {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }

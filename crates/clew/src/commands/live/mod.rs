@@ -36,6 +36,7 @@ use nix::unistd::geteuid;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
@@ -168,6 +169,11 @@ fn place(name: Option<&str>) -> Result<Place, Failure> {
         ))
         .hint("name one")),
     }
+}
+
+/// Locks, also behind a thread that panicked: what these locks guard is whole after each step.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Addresses of this host among those of peers: a mistake, mostly the other host's file.
 
+use super::lock;
 use crate::failure::Failure;
 use clew_live::config::{CarrierMode, Config};
 use ipnet::IpNet;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Refuses a configuration whose peers are this host.
 ///
@@ -41,7 +42,7 @@ impl Endpoints {
     /// # Errors
     /// As [`refuse_own`].
     pub fn refuse_own(&self, config: &Config) -> Result<(), Failure> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         let new = endpoints(config);
         if *known != new {
             refuse_own(config)?;

@@ -5,7 +5,7 @@ use super::exchange::{
     ATTACH, ATTACHED, FAILED, GO, HINT, METRICS, PREPARED, READY, SOCKETS, VERSION, check_version,
 };
 use super::memory::Memory;
-use super::{material, own, queue};
+use super::{lock, material, own, queue};
 use crate::failure::{Failure, Status};
 use crate::metrics::LiveMetrics;
 use crate::random;
@@ -24,7 +24,7 @@ use std::net::TcpListener;
 use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Blocks signals in this thread and those that it will start, so that they can be read.
 pub(super) fn signals(signals: &[Signal]) -> Result<SignalFd, Failure> {
@@ -132,10 +132,6 @@ fn listener() -> Option<TcpListener> {
         .ok()
 }
 
-fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Waits for a word of the supervisor.
 fn wait_for(word: &str) -> Result<(), Failure> {
     let mut line = String::new();
@@ -225,7 +221,7 @@ fn serve(
             }
             let trouble = || format!("{}: {}", known.display(), material::NOT_KEPT);
             let not_kept = (!kept.is_kept()).then(trouble);
-            let not_shown = locked(&unseen).as_mut().and_then(Shown::trouble);
+            let not_shown = lock(&unseen).as_mut().and_then(Shown::trouble);
             let all: Vec<String> = not_kept.into_iter().chain(not_shown).collect();
             (!all.is_empty()).then(|| all.join("; "))
         }),
@@ -234,7 +230,7 @@ fn serve(
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
             metrics.set_in_force(place.trouble().is_none());
-            if let Some(shown) = &*locked(&shown) {
+            if let Some(shown) = &*lock(&shown) {
                 shown.beat(can_sign);
             }
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
