@@ -48,7 +48,7 @@ struct Conditions {
     #[arg(long, value_parser = bits)]
     rate: Option<u64>,
     /// The queue's maximum, as in 64K (bytes) or 5ms [default: rate times round trip, at least 128K]
-    #[arg(long, value_parser = queue)]
+    #[arg(long, value_parser = line::units::queue)]
     queue: Option<Queue>,
     /// Up to so much more delay for each packet, in order
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
@@ -166,13 +166,6 @@ fn time(text: &str) -> Result<Duration, String> {
 
 fn bits(text: &str) -> Result<u64, String> {
     line::units::amount(text, 1000)
-}
-
-fn queue(text: &str) -> Result<Queue, String> {
-    match text.ends_with('s') {
-        true => time(text).map(Queue::Time),
-        false => line::units::amount(text, 1024).map(Queue::Bytes),
-    }
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -1,5 +1,6 @@
-//! Times, amounts and shares as people write them.
+//! Times, amounts, queues and shares as people write them.
 
+use crate::Queue;
 use std::time::Duration;
 
 /// Reads a time: 250us, 10ms, 1.5s.
@@ -29,6 +30,14 @@ pub fn amount(text: &str, thousand: u64) -> Result<u64, String> {
     }
 }
 
+/// Reads the maximum of a queue: 64K (bytes), or 5ms of the rate.
+pub fn queue(text: &str) -> Result<Queue, String> {
+    match text.ends_with('s') {
+        true => time(text).map(Queue::Time),
+        false => amount(text, 1024).map(Queue::Bytes),
+    }
+}
+
 /// Reads per cent as a share.
 pub fn percent(text: &str) -> Result<f64, String> {
     let percent: f64 = text
@@ -51,6 +60,8 @@ mod tests {
         assert_eq!(amount("300M", 1000), Ok(300_000_000));
         assert_eq!(amount("64K", 1024), Ok(65_536));
         assert_eq!(percent("0.5"), Ok(0.005));
+        assert_eq!(queue("64K"), Ok(Queue::Bytes(65_536)));
+        assert_eq!(queue("5ms"), Ok(Queue::Time(Duration::from_millis(5))));
     }
 
     #[test]

@@ -107,6 +107,7 @@ fn small(time: Duration) -> Streams {
         rtt: vec![Duration::ZERO],
         conditions: options::Conditions {
             rate: None,
+            queue: None,
             loss: vec![0.0],
             congestion: String::new(),
             warm_up: Duration::ZERO,

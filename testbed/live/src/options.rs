@@ -4,7 +4,7 @@ use crate::attack::Attack;
 use crate::scenarios::memory::Hold;
 use crate::synchronous::Synchronous;
 use clap::{Args, Parser, Subcommand};
-use line::{Threads, units};
+use line::{Queue, Threads, units};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -129,6 +129,9 @@ pub struct Conditions {
     /// Bits a second of the line, as in 300M [default: no limit]
     #[arg(long, value_name = "BITS", value_parser = bits)]
     pub rate: Option<u64>,
+    /// The queue before that rate, as in 384K (bytes) or 10ms [default: rate times round trip, at least 128K]
+    #[arg(long, value_parser = units::queue)]
+    pub queue: Option<Queue>,
     /// Per cent of the packets lost each way, as in 0,0.1,1,5
     #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = units::percent, default_value = "0")]
     pub loss: Vec<f64>,

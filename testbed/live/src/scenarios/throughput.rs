@@ -8,7 +8,7 @@ use crate::systems::Counts;
 use crate::topology::{Beside, Shape};
 use clew_record::Record;
 use clew_record::table::{Table, optional};
-use line::{Condition, Loss};
+use line::{Condition, Loss, QUEUE_MIN, Queue};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -63,8 +63,9 @@ pub fn row(system: &str, rtt: Duration, loss: f64) -> String {
 pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
     let shaped = match streams.conditions.rate {
         Some(rate) => format!(
-            "{} Mbit/s, queue of the product of rate and round trip",
-            rate as f64 / 1e6
+            "{} Mbit/s, queue of {}",
+            rate as f64 / 1e6,
+            queue(streams.conditions.queue)
         ),
         None => "as fast as the machine".into(),
     };
@@ -90,6 +91,17 @@ pub fn report(samples: Samples, streams: &Streams, record: &mut Record) {
         "signed/s, verified/s, refill/s, dropped: of both daemons; verification: CPU microseconds a signature",
     ] {
         record.notes.push(note.into());
+    }
+}
+
+/// The queue before the rate, in words.
+fn queue(queue: Option<Queue>) -> String {
+    match queue {
+        None | Some(Queue::BandwidthDelay) => {
+            format!("rate times round trip, at least {} KiB", QUEUE_MIN >> 10)
+        }
+        Some(Queue::Bytes(bytes)) => format!("{} KiB", bytes >> 10),
+        Some(Queue::Time(time)) => format!("{} ms", milliseconds(time)),
     }
 }
 
@@ -157,6 +169,7 @@ fn case(scene: &Scene<'_>, streams: &Streams, rtt: Duration, loss: f64) -> io::R
     scene.topology.set(Condition {
         delay: rtt / 2,
         rate: streams.conditions.rate,
+        queue: streams.conditions.queue.unwrap_or(Queue::BandwidthDelay),
         loss: Loss {
             share: loss,
             burst: streams.burst,
@@ -234,6 +247,7 @@ mod tests {
             rtt: vec![Duration::from_millis(1)],
             conditions: Conditions {
                 rate,
+                queue: None,
                 loss: vec![0.01],
                 congestion: "bbr".into(),
                 warm_up: Duration::ZERO,
