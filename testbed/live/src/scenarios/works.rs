@@ -8,6 +8,7 @@ use crate::process::{Process, need, printed, wait_for_port, wait_until};
 use crate::topology::{Beside, Shape};
 use clap::ValueEnum;
 use clew_record::Record;
+use clew_record::pages::FAILED;
 use clew_record::table::{BLANK, Table};
 use std::fs;
 use std::io;
@@ -73,7 +74,7 @@ pub fn run(
     let mut table = Table::new("works", title, columns.iter().map(String::as_str));
     let mut all = true;
     for shape in shapes {
-        in_turn(common, *shape, Beside::default(), |scene, _| {
+        let samples = in_turn(common, *shape, Beside::default(), |scene, samples| {
             let (cells, notes) = tries(
                 scene,
                 &Tools {
@@ -82,10 +83,18 @@ pub fn run(
                 },
             );
             all &= notes.is_empty();
-            table.row(format!("{} {shape:?}", scene.system.name()), cells);
+            let name = format!("{} {shape:?}", scene.system.name());
+            table.row(name.clone(), cells);
             record.notes.extend(notes);
+            // Its figures are the cells above.
+            samples.add(&name, Vec::new());
             Ok(())
         })?;
+        let failed = samples
+            .notes
+            .into_iter()
+            .filter(|note| note.starts_with(FAILED));
+        record.notes.extend(failed);
     }
     record.tables.push(table);
     Ok(all)
