@@ -1,20 +1,18 @@
 //! Whether a destination is this host's or behind it: what the kernel would do with a packet to it.
 
+use netlink_packet_core::{NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
+    AddressFamily as Family, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
 };
 use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
-
-/// Lengths of the headers of netlink and of routes.
-const HEADER: usize = 16;
-const ROUTE: usize = 12;
-
-/// Asks for the route itself, with its prefix, and not for a copy made for the destination.
-const FIB_MATCH: u32 = 0x2000;
 
 /// Prefixes that are not longer than that, in bits, lead to the rest of the world.
 const WORLD_V4: u8 = 1;
@@ -22,7 +20,7 @@ const WORLD_V6: u8 = 3;
 
 /// No route leads there.
 const NO_ROUTE: Route = Route {
-    kind: libc::RTN_UNREACHABLE,
+    kind: RouteType::Unreachable,
     prefix: 0,
 };
 
@@ -30,7 +28,7 @@ const NO_ROUTE: Route = Route {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Route {
     /// Local, unicast, or another kind.
-    kind: u8,
+    kind: RouteType,
     /// The length of the prefix that leads there, in bits.
     prefix: u8,
 }
@@ -46,8 +44,8 @@ pub(super) fn is_here(to: IpAddr, is_of_peer: bool) -> bool {
 fn leads_here(route: Route, to: IpAddr, forwards: impl FnOnce() -> bool) -> bool {
     let world = if to.is_ipv4() { WORLD_V4 } else { WORLD_V6 };
     match route.kind {
-        libc::RTN_LOCAL => true,
-        libc::RTN_UNICAST => route.prefix > world && forwards(),
+        RouteType::Local => true,
+        RouteType::Unicast => route.prefix > world && forwards(),
         _ => false,
     }
 }
@@ -65,7 +63,7 @@ fn lookup(to: IpAddr) -> Option<Route> {
     let ask = || -> io::Result<Vec<u8>> {
         let flags = SockFlag::SOCK_CLOEXEC;
         let protocol = SockProtocol::NetlinkRoute;
-        let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
+        let socket = socket(Family::Netlink, SockType::Raw, flags, protocol)?;
         send(socket.as_raw_fd(), &question(to), MsgFlags::empty())?;
         let mut room = vec![0; 4_096];
         // The kernel answers before `send` returns.
@@ -77,40 +75,38 @@ fn lookup(to: IpAddr) -> Option<Route> {
 }
 
 fn question(to: IpAddr) -> Vec<u8> {
-    let (family, octets) = match to {
-        IpAddr::V4(v4) => (libc::AF_INET, v4.octets().to_vec()),
-        IpAddr::V6(v6) => (libc::AF_INET6, v6.octets().to_vec()),
+    let (family, bits) = match to {
+        IpAddr::V4(_) => (AddressFamily::Inet, 32),
+        IpAddr::V6(_) => (AddressFamily::Inet6, 128),
     };
-    let attribute = 4 + octets.len();
-    let length = HEADER + ROUTE + attribute;
-    let mut out = (length as u32).to_ne_bytes().to_vec();
-    out.extend(libc::RTM_GETROUTE.to_ne_bytes());
-    out.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
-    // Neither sequence numbers nor ports are needed.
-    out.extend([0; 8]);
-    let bits = octets.len() as u8 * 8;
-    out.extend([family as u8, bits, 0, 0, 0, 0, 0, 0]);
-    out.extend(FIB_MATCH.to_ne_bytes());
-    out.extend((attribute as u16).to_ne_bytes());
-    out.extend(libc::RTA_DST.to_ne_bytes());
-    out.extend(octets);
+    let mut route = RouteMessage::default();
+    route.header = RouteHeader {
+        address_family: family,
+        destination_prefix_length: bits,
+        // The route itself, with its prefix, and not a copy made for the destination.
+        flags: RouteFlags::FibMatch,
+        ..RouteHeader::default()
+    };
+    route.attributes = vec![RouteAttribute::Destination(RouteAddress::from(to))];
+    let mut message = NetlinkMessage::from(RouteNetlinkMessage::GetRoute(route));
+    message.header.flags = NLM_F_REQUEST;
+    message.finalize();
+    let mut out = vec![0; message.buffer_len()];
+    message.serialize(&mut out);
     out
 }
 
 fn parse(answer: &[u8]) -> Option<Route> {
-    let kind = answer.get(4..6)?.try_into().ok().map(u16::from_ne_bytes)?;
-    if i32::from(kind) == libc::NLMSG_ERROR {
-        let error = answer.get(HEADER..HEADER + 4)?.try_into().ok();
-        let is_none =
-            [libc::ENETUNREACH, libc::EHOSTUNREACH].contains(&-error.map(i32::from_ne_bytes)?);
-        return is_none.then_some(NO_ROUTE);
+    match NetlinkMessage::deserialize(answer).ok()?.payload {
+        NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => Some(Route {
+            kind: route.header.kind,
+            prefix: route.header.destination_prefix_length,
+        }),
+        NetlinkPayload::Error(error) => [libc::ENETUNREACH, libc::EHOSTUNREACH]
+            .contains(&-error.raw_code())
+            .then_some(NO_ROUTE),
+        _ => None,
     }
-    let route = answer.get(HEADER..HEADER + ROUTE)?;
-    let is_route = kind == libc::RTM_NEWROUTE;
-    is_route.then(|| Route {
-        kind: route[7],
-        prefix: route[1],
-    })
 }
 
 #[cfg(test)]
@@ -122,19 +118,19 @@ mod tests {
         let [v4, v6]: [IpAddr; 2] = ["10.0.0.1", "fd00::1"].map(|text| text.parse().unwrap());
         let leads =
             |kind, prefix, to, forwards| leads_here(Route { kind, prefix }, to, || forwards);
-        assert!(leads(libc::RTN_LOCAL, 32, v4, false));
-        assert!(leads(libc::RTN_UNICAST, 24, v4, true));
-        assert!(leads(libc::RTN_UNICAST, 64, v6, true));
+        assert!(leads(RouteType::Local, 32, v4, false));
+        assert!(leads(RouteType::Unicast, 24, v4, true));
+        assert!(leads(RouteType::Unicast, 64, v6, true));
         assert!(
-            !leads(libc::RTN_UNICAST, 24, v4, false),
+            !leads(RouteType::Unicast, 24, v4, false),
             "it forwards nothing"
         );
-        assert!(!leads(libc::RTN_UNICAST, 0, v4, true), "the default route");
-        assert!(!leads(libc::RTN_UNICAST, 3, v6, true), "2000::/3");
+        assert!(!leads(RouteType::Unicast, 0, v4, true), "the default route");
+        assert!(!leads(RouteType::Unicast, 3, v6, true), "2000::/3");
         for kind in [
-            libc::RTN_BROADCAST,
-            libc::RTN_MULTICAST,
-            libc::RTN_BLACKHOLE,
+            RouteType::Broadcast,
+            RouteType::Multicast,
+            RouteType::BlackHole,
         ] {
             assert!(!leads(kind, 32, v4, true));
         }
@@ -143,12 +139,12 @@ mod tests {
     #[test]
     fn the_kernel_knows_its_own_addresses() {
         let local = lookup("127.0.0.1".parse().unwrap()).unwrap();
-        assert_eq!(local.kind, libc::RTN_LOCAL);
+        assert_eq!(local.kind, RouteType::Local);
         let own = "127.0.0.1".parse().unwrap();
         assert!(is_here(own, false));
         assert!(is_here(own, true), "a peer's prefix is wide");
         let multicast = lookup("224.0.0.9".parse().unwrap());
-        assert!(multicast.is_none_or(|route| route.kind != libc::RTN_LOCAL));
+        assert!(multicast.is_none_or(|route| route.kind != RouteType::Local));
     }
 
     #[test]
@@ -157,11 +153,12 @@ mod tests {
         let mut answer = question("10.0.0.1".parse().unwrap());
         assert_eq!(parse(&answer), None, "no answer");
         answer[4..6].copy_from_slice(&libc::RTM_NEWROUTE.to_ne_bytes());
-        (0..HEADER + ROUTE).for_each(|end| assert_eq!(parse(&answer[..end]), None));
         assert_eq!(parse(&answer).unwrap().prefix, 32);
+        let whole = answer.len();
+        (0..whole).for_each(|end| assert_eq!(parse(&answer[..end]), None));
         answer[4..6].copy_from_slice(&(libc::NLMSG_ERROR as u16).to_ne_bytes());
         for (error, expected) in [(libc::ENETUNREACH, Some(NO_ROUTE)), (libc::EPERM, None)] {
-            answer[HEADER..HEADER + 4].copy_from_slice(&(-error).to_ne_bytes());
+            answer[16..20].copy_from_slice(&(-error).to_ne_bytes());
             assert_eq!(parse(&answer), expected);
         }
     }
