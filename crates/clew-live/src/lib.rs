@@ -29,6 +29,7 @@ pub mod sender;
 pub mod setup;
 pub mod status;
 mod sys;
+pub mod unkept;
 pub mod visible;
 
 pub use listener::adopt_listener;

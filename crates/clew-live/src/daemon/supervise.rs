@@ -47,7 +47,12 @@ pub struct Hooks<K, R> {
     pub accepted: PathBuf,
     /// The program's version.
     pub version: String,
-    /// Says what the program around the daemon cannot do, and what helps; asked every second.
+    /// Says why the program around the daemon cannot keep what should outlast it, as [`unkept`] does; asked every
+    /// second, and whoever is asked tries again.
+    ///
+    /// [`unkept`]: crate::unkept::unkept
+    pub unkept: Box<dyn FnMut() -> Option<String> + Send>,
+    /// Says what else that program cannot do, and what helps; asked every second.
     pub trouble: Box<dyn FnMut() -> Option<String> + Send>,
     /// Called once when packets go through.
     pub on_ready: Box<dyn FnOnce() + Send>,
@@ -339,14 +344,24 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
     }
 
-    /// Notes what should be on the disk and is not. Who could not write it said so.
+    /// Says once for each cause why something should be on the disk and is not, and once that all is there again.
     fn see_files_kept(&mut self) {
         let now = self.seconds();
-        let kept = (self.hooks.trouble)();
         let accepted = lock(&self.shared.accepted).trouble();
-        for (topic, trouble) in [(Topic::Kept, kept), (Topic::Accepted, accepted)] {
-            self.notices.set(topic, trouble.as_deref(), now);
+        let (kept, accepted) = distinct((self.hooks.unkept)(), accepted);
+        let was_unkept = [Topic::Kept, Topic::Accepted].map(|topic| self.notices.has(topic));
+        // Who could not write `accepted` says so.
+        if self.notices.set(Topic::Kept, kept.as_deref(), now)
+            && let Some(sentence) = &kept
+        {
+            warn!("{sentence}");
         }
+        self.notices.set(Topic::Accepted, accepted.as_deref(), now);
+        if was_unkept.contains(&true) && kept.is_none() && accepted.is_none() {
+            info!("what has to outlast a restart or a crash is kept again");
+        }
+        let trouble = (self.hooks.trouble)();
+        self.notices.set(Topic::Program, trouble.as_deref(), now);
     }
 
     /// Says once that verifiers stand still, and once that they go on.
@@ -361,6 +376,12 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     fn seconds(&self) -> u64 {
         self.shared.clock.now().wall.0 / clew_packet::SECOND_NS
     }
+}
+
+/// Two sentences, or one if both have one cause.
+fn distinct(kept: Option<String>, accepted: Option<String>) -> (Option<String>, Option<String>) {
+    let other = accepted.filter(|accepted| kept.as_ref() != Some(accepted));
+    (kept, other)
 }
 
 fn wait(control: &Control, signals: &SignalFd, until: Instant) -> Result<(), String> {

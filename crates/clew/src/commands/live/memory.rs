@@ -8,6 +8,7 @@ use crate::newest::{Newest, NoSuccessor, follows};
 use clew_engine::Keyring;
 use clew_group::EpochId;
 use clew_live::files;
+use clew_live::unkept::{in_the_way, unkept};
 use clew_packet::GroupTag;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
@@ -60,7 +61,7 @@ struct Known {
     is_running: bool,
     /// Of each group, what was read by this process or an earlier one.
     groups: Vec<Newest>,
-    /// Whether the file has them.
+    /// Whether the file has all that.
     is_kept: bool,
 }
 
@@ -80,7 +81,7 @@ impl Memory {
             {
                 "[]".into()
             }
-            read => read.map_err(|error| Failure::io(&file, &error))?,
+            read => read.map_err(|error| unread(&file, &error))?,
         };
         let known = known_of(&text).ok_or_else(|| {
             Failure::file(&file, "damaged: it tells which group files are too old")
@@ -131,11 +132,9 @@ impl Memory {
         failure.hint(hint)
     }
 
-    /// Takes note of the files that are in force now, and keeps that for later processes.
-    ///
-    /// # Errors
-    /// It cannot be kept. This process knows all the same, and tries again by [`Self::keep_again`].
-    pub fn take(&self, files: Vec<(PathBuf, GroupTag)>, keys: &Keyring) -> Result<(), Failure> {
+    /// Takes note of the files that are in force now, and keeps that for later processes. If it cannot be kept,
+    /// [`Self::keep_again`] says why.
+    pub fn take(&self, files: &[(PathBuf, GroupTag)], keys: &Keyring) {
         let newest = |(_, tag): &(PathBuf, GroupTag)| Newest::of(keys.group(*tag)?);
         let mut groups: Vec<Newest> = files.iter().filter_map(newest).collect();
         let mut known = self.known();
@@ -158,27 +157,20 @@ impl Memory {
             groups,
             is_kept,
         };
-        match is_same {
-            true => Ok(()),
-            false => self.keep(&mut known),
-        }
+        drop(known);
+        // It is tried again every second, and said then.
+        let _ = self.keep_again();
     }
 
-    /// Tries again to keep what could not be kept. Returns whether that was so, and is done now.
-    pub fn keep_again(&self) -> bool {
+    /// Keeps what is not kept yet. Returns why that fails, and what helps.
+    pub fn keep_again(&self) -> Option<String> {
         let mut known = self.known();
-        !known.is_kept && self.keep(&mut known).is_ok()
-    }
-
-    /// Returns whether the file has what is known.
-    pub fn is_kept(&self) -> bool {
-        self.known().is_kept
-    }
-
-    fn keep(&self, known: &mut Known) -> Result<(), Failure> {
-        let written = self.write(known);
+        if known.is_kept {
+            return None;
+        }
+        let written = self.write(&known);
         known.is_kept = written.is_ok();
-        written.map_err(|error| Failure::io(&self.file, &error))
+        written.err().map(|error| unkept(&self.file, &error))
     }
 
     fn write(&self, known: &Known) -> io::Result<()> {
@@ -206,6 +198,15 @@ impl Memory {
     }
 }
 
+/// Why a file of the daemon's folder cannot be read, and what helps.
+fn unread(file: &Path, error: &io::Error) -> Failure {
+    match in_the_way(file) {
+        Some(other) => Failure::file(other, "need a folder, have a file")
+            .hint(format!("rm {}", other.display())),
+        None => Failure::io(file, error),
+    }
+}
+
 /// What a file says that an earlier process kept. Returns `None` if it is damaged, or of a later version.
 fn known_of(text: &str) -> Option<Known> {
     let (groups, files) = match serde_json::from_str(text).ok()? {
@@ -224,7 +225,8 @@ fn known_of(text: &str) -> Option<Known> {
         files: files.map(|(path, group)| (path, GroupTag(group))).collect(),
         is_running: false,
         groups: groups.into_iter().map(newest).collect(),
-        is_kept: true,
+        // It is written at each start: a disk that takes nothing is noticed then.
+        is_kept: false,
     })
 }
 
@@ -253,7 +255,8 @@ mod tests {
         fn run(&self, files: &[(PathBuf, GroupTag)]) -> Result<(), Failure> {
             let memory = self.memory();
             memory.check(files, &Keyring::default())?;
-            memory.take(files.to_vec(), &Keyring::default())
+            memory.take(files, &Keyring::default());
+            Ok(())
         }
     }
 
@@ -293,9 +296,40 @@ mod tests {
         let scene = scene();
         let memory = scene.memory();
         let keys = Keyring::default();
-        memory.take(vec![(path("a"), ONE)], &keys).unwrap();
+        memory.take(&[(path("a"), ONE)], &keys);
         let refused = memory.check(&[(path("a"), TWO)], &keys).unwrap_err();
         assert_eq!(refused.hint.as_deref(), Some(RENAME));
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_said_until_it_can() {
+        let scene = scene();
+        let folder = scene.0.path().join("lan");
+        let memory = Memory::read(folder.join("groups")).unwrap();
+        memory.take(&[], &Keyring::default());
+        let said = memory.keep_again().unwrap();
+        assert!(
+            said.contains("lan: folder does not exist: after a restart"),
+            "{said}"
+        );
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(memory.keep_again(), None);
+        assert!(folder.join("groups").is_file());
+    }
+
+    #[test]
+    fn a_file_in_the_folder_s_place_is_named() {
+        let scene = scene();
+        std::fs::write(scene.0.path().join("lan"), "").unwrap();
+        let refused = Memory::read(scene.0.path().join("lan/groups")).unwrap_err();
+        assert!(
+            refused
+                .message
+                .ends_with("/lan: need a folder, have a file"),
+            "{}",
+            refused.message
+        );
+        assert!(refused.hint.unwrap().starts_with("rm /"));
     }
 
     #[test]

@@ -203,7 +203,6 @@ fn serve(
     material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
     let endpoints = own::Endpoints::of(&config);
-    let known = place.known_groups();
     let hooks = Hooks {
         load: Box::new(move |config| {
             let fine = endpoints.refuse_own(config);
@@ -215,16 +214,8 @@ fn serve(
         succession: place.succession(),
         accepted: place.accepted(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        trouble: Box::new(move || {
-            if kept.keep_again() {
-                tracing::info!("there is room again: which group files are too old is kept");
-            }
-            let trouble = || format!("{}: {}", known.display(), material::NOT_KEPT);
-            let not_kept = (!kept.is_kept()).then(trouble);
-            let not_shown = lock(&unseen).as_mut().and_then(Shown::trouble);
-            let all: Vec<String> = not_kept.into_iter().chain(not_shown).collect();
-            (!all.is_empty()).then(|| all.join("; "))
-        }),
+        unkept: Box::new(move || kept.keep_again()),
+        trouble: Box::new(move || lock(&unseen).as_mut().and_then(Shown::trouble)),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
