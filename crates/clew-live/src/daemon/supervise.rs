@@ -349,7 +349,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         let now = self.seconds();
         let accepted = lock(&self.shared.accepted).trouble();
         let (kept, accepted) = distinct((self.hooks.unkept)(), accepted);
-        let was_unkept = [Topic::Kept, Topic::Accepted].map(|topic| self.notices.has(topic));
+        let was_unkept = self.notices.has(Topic::Kept);
         // Who could not write `accepted` says so.
         if self.notices.set(Topic::Kept, kept.as_deref(), now)
             && let Some(sentence) = &kept
@@ -357,8 +357,8 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             warn!("{sentence}");
         }
         self.notices.set(Topic::Accepted, accepted.as_deref(), now);
-        if was_unkept.contains(&true) && kept.is_none() && accepted.is_none() {
-            info!("what has to outlast a restart or a crash is kept again");
+        if was_unkept && kept.is_none() {
+            info!("which group files are too old is kept again");
         }
         let trouble = (self.hooks.trouble)();
         self.notices.set(Topic::Program, trouble.as_deref(), now);

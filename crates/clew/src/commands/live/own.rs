@@ -3,9 +3,8 @@
 use super::lock;
 use crate::failure::Failure;
 use clew_live::config::{CarrierMode, Config};
+use clew_live::setup::own_networks;
 use ipnet::IpNet;
-use nix::ifaddrs::getifaddrs;
-use nix::sys::socket::SockaddrStorage;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
 
@@ -15,11 +14,9 @@ use std::sync::Mutex;
 /// An end point or a prefix is this host's.
 pub(super) fn refuse_own(config: &Config) -> Result<(), Failure> {
     // A host that does not tell its addresses is not refused for that.
-    let own: Vec<IpNet> = getifaddrs().map_or(Vec::new(), |all| {
-        all.filter(|one| one.interface_name != config.interface)
-            .filter_map(|one| network(one.address?, one.netmask))
-            .collect()
-    });
+    let own = own_networks().unwrap_or_default().into_iter();
+    let own = own.filter(|(interface, _)| *interface != config.interface);
+    let own: Vec<IpNet> = own.map(|(_, net)| net).collect();
     match found(config, &own) {
         Some(what) => Err(Failure::new(what)
             .hint("a peer is another host: its file and this host's name each other")),
@@ -54,19 +51,6 @@ impl Endpoints {
 
 fn endpoints(config: &Config) -> Vec<Option<SocketAddr>> {
     config.peers.iter().map(|peer| peer.endpoint).collect()
-}
-
-/// An address of this host, with the length of its network's prefix.
-fn network(address: SockaddrStorage, mask: Option<SockaddrStorage>) -> Option<IpNet> {
-    let ip = ip(&address)?;
-    let mask = mask.as_ref().and_then(self::ip);
-    let alone = IpNet::from(ip);
-    Some(mask.map_or(alone, |mask| IpNet::with_netmask(ip, mask).unwrap_or(alone)))
-}
-
-fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|at| IpAddr::V4(at.ip()));
-    v4.or_else(|| address.as_sockaddr_in6().map(|at| IpAddr::V6(at.ip())))
 }
 
 /// What is wrong. A prefix may be wider than the network that this host is on: the kernel delivers to
