@@ -2,7 +2,7 @@
 
 use super::learn::Lookups;
 use crate::carrier::PathMtu;
-use crate::config::{CarrierMode, Config};
+use crate::config::Config;
 use crate::packet::PeerIndex;
 use crate::prefixes::Prefixes;
 use crate::sender::Path;
@@ -69,13 +69,8 @@ impl Peers {
                 path: PathMtu::new(config.path_mtu),
             });
         }
-        let carrier = match config.carrier {
-            CarrierMode::UdpTunnel => Carrier::UdpTunnel,
-            CarrierMode::UdpTransport => Carrier::UdpTransport,
-            CarrierMode::Trailer => Carrier::Trailer,
-        };
         Self {
-            carrier,
+            carrier: config.carrier,
             prefixes: Prefixes::new(prefixes),
             lookups: vec![Lookups::default(); reaches.len()],
             reaches,

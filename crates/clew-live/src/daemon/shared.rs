@@ -12,12 +12,13 @@ use super::peers::Peers;
 use super::wake::Wake;
 use super::{Devices, Material, quoted};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
-use crate::config::{CarrierMode, Config};
+use crate::config::Config;
 use crate::identity::Identity;
 use crate::packet::{Delivery, Moment, PeerIndex};
 use crate::pool::{Generation, Pool};
 use crate::receiver::{Inbound, PeerRule};
 use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
+use clew_packet::Carrier;
 use clew_packet::{GroupTag, KeySource, Timestamp};
 use clew_wire::{Instant, nanos};
 use nix::time::{ClockId, clock_gettime};
@@ -274,7 +275,7 @@ impl<K: KeySource> Shared<K> {
         let now = self.clock.now().instant;
         let carrier = self.config().carrier;
         let mut table = lock(&self.peers);
-        if carrier == CarrierMode::UdpTransport {
+        if carrier == Carrier::UdpTransport {
             table.peers.find_locals(own_address);
         }
         let count = u16::try_from(table.groups.len()).unwrap_or(u16::MAX);

@@ -93,7 +93,10 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     let again = lan.in_host(ONE, &["reload", &lan.name(ONE)]);
     assert!(again.status.success(), "{}", text(&again.stderr));
     beside_daemon(&lan, plane, &format!("rm {folder}/full"));
-    until("room", || lan.log(ONE).contains("there is room again"));
+    until("room", || {
+        lan.log(ONE)
+            .contains("which group files are too old is kept again")
+    });
     beside_daemon(&lan, plane, &format!("test -s {folder}/groups"));
     until("no such notice", || {
         let notices = notices(&lan, ONE);

@@ -2,8 +2,9 @@
 
 use super::lock;
 use crate::failure::Failure;
-use clew_live::config::{CarrierMode, Config};
+use clew_live::config::Config;
 use clew_live::setup::own_networks;
+use clew_packet::Carrier;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
@@ -74,10 +75,8 @@ fn found(config: &Config, own: &[IpNet]) -> Option<String> {
         ));
     }
     let is_narrow = |prefix: &IpNet, one: &IpNet| match config.carrier {
-        CarrierMode::Trailer => prefix.prefix_len() == prefix.max_prefix_len(),
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
-            prefix.prefix_len() >= one.prefix_len()
-        }
+        Carrier::Trailer => prefix.prefix_len() == prefix.max_prefix_len(),
+        Carrier::UdpTunnel | Carrier::UdpTransport => prefix.prefix_len() >= one.prefix_len(),
     };
     config.prefixes().find_map(|prefix| {
         let mut own = own.iter();

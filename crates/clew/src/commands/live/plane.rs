@@ -11,11 +11,12 @@ use crate::metrics::LiveMetrics;
 use crate::random;
 use clew_engine::Keyring;
 use clew_live::adopt_listener;
-use clew_live::config::{CarrierMode, Config};
+use clew_live::config::Config;
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Given, Hooks, Loaded, run};
 use clew_live::setup::{Place, account, privileges};
 use clew_live::visible::visible;
+use clew_packet::Carrier;
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -99,8 +100,8 @@ fn prepare(path: &Path, config: &Config) -> Result<(Devices, FromFiles), Failure
     check_version(std::env::var(VERSION).ok().as_deref())?;
     let user = account(config)?;
     let given = match config.carrier {
-        CarrierMode::Trailer => Given::Copies(queue::start(path)?),
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => Given::Sockets(sockets()),
+        Carrier::Trailer => Given::Copies(queue::start(path)?),
+        Carrier::UdpTunnel | Carrier::UdpTransport => Given::Sockets(sockets()),
     };
     let devices = Devices::open(config, given).map_err(Failure::new)?;
     devices.detach();
@@ -150,7 +151,7 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
                 .hint("use clew up alone, or User= in the unit"),
         );
     }
-    if config.carrier == CarrierMode::Trailer {
+    if config.carrier == Carrier::Trailer {
         return Err(Failure::new(
             "carrier = \"trailer\": clew up --run-only has no privilege to open its sockets",
         )
@@ -233,7 +234,7 @@ fn serve(
 
 /// Says once what the kernel does not do.
 fn warn_of_fallbacks(config: &Config, devices: &Devices) {
-    if !config.offload || config.carrier == CarrierMode::Trailer {
+    if !config.offload || config.carrier == Carrier::Trailer {
         return;
     }
     let offloads = devices.offloads();
