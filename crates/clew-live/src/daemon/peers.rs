@@ -274,6 +274,16 @@ mod tests {
     }
 
     #[test]
+    fn one_peer_may_have_all_addresses_of_both_versions() {
+        let all = "[[peer]]\nprefixes = [\"0.0.0.0/0\", \"::/0\"]\ngroup = \"g\"\n";
+        let peers = Peers::new(&config(all));
+        for address in ["10.0.0.1", "2001:db8::1", "::1"] {
+            let found = peers.find(address.parse().unwrap());
+            assert_eq!(found, Some(PeerIndex(0)), "{address}");
+        }
+    }
+
+    #[test]
     fn a_peer_without_end_point_is_learned_and_moves_when_it_is_silent() {
         let mut peers = Peers::new(&config(TWO));
         assert_eq!(peers.paths(at(0)).count(), 1, "one is not known yet");

@@ -401,10 +401,15 @@ impl Place {
             Err(error) if self.is_set_up() => self.failed(&self.folder, Err(error)),
             Err(error) => {
                 let (name, folder) = (&self.name, self.folder.display());
+                let why = match error.kind() {
+                    ErrorKind::TimedOut => {
+                        format!("what is in it takes longer than {wait:?} to remove")
+                    }
+                    _ => plain(&error),
+                };
                 warn!(
-                    "{folder}: {}: it is left, and {name} is down all the same: look for a process of the data \
-                     plane's user, then rm -r {folder}",
-                    plain(&error)
+                    "{folder}: {why}: it is left, and {name} is down all the same; look for processes of the data \
+                     plane's user, then rm -r {folder}"
                 );
                 Ok(())
             }
