@@ -18,3 +18,24 @@ pub(super) fn named<'de, D: Deserializer<'de>>(from: D) -> Result<Carrier, D::Er
     let carrier = ALL.into_iter().find(|carrier| carrier.as_str() == word);
     carrier.ok_or_else(|| D::Error::unknown_variant(&word, &WORDS))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::Error as Refused;
+
+    #[test]
+    fn carriers_have_their_words_and_no_others() {
+        let read = |word: &'static str| named::<'_, _>(word.into_deserializer());
+        for carrier in ALL {
+            let found: Result<_, Refused> = read(carrier.as_str());
+            assert_eq!(found.unwrap(), carrier);
+        }
+        let refused: Refused = read("udp").unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "unknown variant `udp`, expected one of `udp-tunnel`, `udp-transport`, `trailer`"
+        );
+    }
+}

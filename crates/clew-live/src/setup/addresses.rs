@@ -45,7 +45,7 @@ mod tests {
         let [address, mask] = ["10.0.0.1", "255.255.255.0"].map(|ip| ip.parse().unwrap());
         assert_eq!(network(address, Some(mask)).to_string(), "10.0.0.1/24");
         assert_eq!(network(address, None).to_string(), "10.0.0.1/32");
-        let other = "ffff::".parse().unwrap();
+        let other = "255.0.255.0".parse().unwrap();
         assert_eq!(network(address, Some(other)).to_string(), "10.0.0.1/32");
     }
 }

@@ -96,11 +96,6 @@ fn each_mistake_is_one_sentence_with_its_line() {
             Some(1),
             "unknown variant `block`",
         ),
-        (
-            with("carrier = \"udp\""),
-            Some(1),
-            "unknown variant `udp`, expected one of `udp-tunnel`, `udp-transport`, `trailer`",
-        ),
         (with("name = \"No\""), Some(1), "name \"No\": need"),
         (with("interface = \"a/b\""), Some(1), "interface \"a/b\""),
         (with("port = 0"), Some(1), "port 0: need 1 to 65535"),

@@ -90,7 +90,11 @@ impl Removal<'_> {
         }
         match entry.file_type()?.is_dir() {
             true => self.move_up(&entry.path()),
-            false => gone(fs::remove_file(entry.path())),
+            false => match fs::remove_file(entry.path()) {
+                // Somebody put a folder in its place: the next pass takes it.
+                Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(()),
+                done => gone(done),
+            },
         }
     }
 
