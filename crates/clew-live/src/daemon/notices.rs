@@ -17,6 +17,8 @@ pub(super) enum Topic {
     Kept,
     /// Why nobody will know after a crash what was accepted.
     Accepted,
+    /// Why packets of a group are refused, whoever signed them.
+    Refused,
     /// Why nothing is signed.
     Signer,
     /// Verifiers that stand still.

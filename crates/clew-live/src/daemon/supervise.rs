@@ -1,6 +1,5 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
-use super::accepted::Accepted;
 use super::clocks::Clocks;
 use super::notices::{Notices, Topic};
 use super::reload::{Loaded, Stamps};
@@ -95,6 +94,7 @@ where
             turns: [0; 2],
         };
         supervisor.see_signer();
+        supervisor.see_refused();
         on_ready();
         let ended = supervisor.serve(control, signals, &threads);
         if ended.is_ok() {
@@ -110,7 +110,7 @@ where
         }
         Ok(())
     })?;
-    shared.keep_accepted(Accepted::end);
+    shared.keep_accepted_in_the_end();
     if let Err(error) = shared.leave(&succession) {
         warn!(
             "{}: {error}: the next data plane begins anew",
@@ -264,13 +264,14 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         self.see_signer();
         self.see_verifiers();
         self.see_files_kept();
+        self.see_refused();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");
         }
         self.notices.forget(now);
         self.shared.count_arrivals();
-        self.shared.keep_accepted(Accepted::tick);
+        self.shared.keep_accepted();
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         self.shared.keep_alive();
@@ -343,9 +344,18 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     fn see_files_kept(&mut self) {
         let now = self.seconds();
         let kept = (self.hooks.trouble)();
-        let accepted = lock(&self.shared.accepted).trouble();
+        let accepted = self.shared.accepted.trouble();
         for (topic, trouble) in [(Topic::Kept, kept), (Topic::Accepted, accepted)] {
             self.notices.set(topic, trouble.as_deref(), now);
+        }
+    }
+
+    /// Says once why right packets are refused: the file of what was accepted may have been written by others.
+    fn see_refused(&mut self) {
+        let (refused, now) = (self.shared.refused(), self.seconds());
+        let is_new = self.notices.set(Topic::Refused, refused.as_deref(), now);
+        if let Some(refused) = refused.filter(|_| is_new) {
+            warn!("{refused}");
         }
     }
 
