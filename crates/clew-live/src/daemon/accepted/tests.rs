@@ -61,6 +61,15 @@ impl Accepted {
         assert!(!self.keeper.wait_while(state, LONG, is_open).1, "it hangs");
     }
 
+    /// Waits until something is so.
+    fn until(&self, is_so: impl Fn(&State) -> bool) {
+        let begin = Instant::now();
+        while !is_so(&lock(&self.keeper.state)) {
+            assert!(begin.elapsed() < LONG, "it does not come");
+            thread::yield_now();
+        }
+    }
+
     fn writes(&self) -> u64 {
         lock(&self.keeper.state).done
     }
@@ -95,6 +104,7 @@ fn a_disk_that_hangs_is_waited_for_once_and_told_of_until_it_goes_on() {
     assert!(begin.elapsed() >= DELIVERY_WAIT, "it is waited for");
     let said = accepted.trouble().unwrap();
     assert!(said.contains("accepted: the disk is slow"), "{said}");
+    accepted.until(|state| state.writing.is_some());
     // A wait for each of them would take longer.
     let begin = Instant::now();
     let mut own = AcceptedSeconds::default();
@@ -138,16 +148,13 @@ fn a_second_that_is_about_to_go_from_the_file_is_waited_for() {
     assert_eq!(file.seconds(ONE), [100, 101, 102]);
     // Nothing came of it: it is no longer expected.
     accepted.tick(|| own.clone(), at(101));
+    accepted.until(|state| state.writing.is_some());
     thread::scope(|scope| {
         let delivery = scope.spawn(|| {
             accepted.see(&seconds_of(ONE, [100, 101]), at(101));
             accepted.writes()
         });
-        let begin = Instant::now();
-        while lock(&accepted.keeper.state).asked < 3 {
-            assert!(begin.elapsed() < LONG, "it is not asked for");
-            thread::yield_now();
-        }
+        accepted.until(|state| state.asked == 3);
         assert_eq!(accepted.writes(), 1);
         assert!(!delivery.is_finished(), "it is waited for");
         (0..2).for_each(|_| leave.send(()).unwrap());
