@@ -12,6 +12,7 @@ mod file;
 mod tests;
 
 use super::shared::{Shared, lock};
+use crate::config::plain;
 use crate::files;
 use crate::receiver::Inbound;
 use clew_packet::{AcceptedSeconds, GroupTag, Interval, KeySource, SECOND_NS, Timestamp};
@@ -21,7 +22,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-use tracing::{info, warn};
+use tracing::warn;
 
 /// What is kept is so far ahead of what was accepted, in seconds: it is written every second.
 const AHEAD: u64 = 2;
@@ -75,10 +76,10 @@ struct State {
 }
 
 /// Why the file does not have what it should.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Trouble {
-    /// The last write failed.
-    Failed,
+    /// The last write failed: what is wrong, and what helps.
+    Failed(String),
     /// A delivery waited for a write in vain, and none is over since.
     Slow,
 }
@@ -166,8 +167,6 @@ impl Accepted {
         let (mut state, waited) = self.keeper.wait_while(state, most, is_open);
         if waited {
             state.trouble = Some(Trouble::Slow);
-            drop(state);
-            warn!("{}", self.keeper.sentence(Trouble::Slow));
         }
     }
 
@@ -202,7 +201,7 @@ impl Accepted {
         let (state, waited) = self.keeper.wait_while(state, END_WAIT, is_open);
         drop(state);
         if waited {
-            warn!("{}", self.keeper.sentence(Trouble::Slow));
+            warn!("{}", self.keeper.slow());
         }
     }
 
@@ -214,8 +213,11 @@ impl Accepted {
 
     /// Returns what is wrong and what helps while the file does not have what it should.
     pub fn trouble(&self) -> Option<String> {
-        let trouble = lock(&self.keeper.state).trouble;
-        trouble.map(|trouble| self.keeper.sentence(trouble))
+        match &lock(&self.keeper.state).trouble {
+            Some(Trouble::Failed(sentence)) => Some(sentence.clone()),
+            Some(Trouble::Slow) => Some(self.keeper.slow()),
+            None => None,
+        }
     }
 }
 
@@ -253,43 +255,32 @@ impl Keeper {
             state.writing = Some(seconds.clone());
             drop(state);
             let written = write(file::to_json(&seconds).as_bytes());
+            let trouble = written
+                .err()
+                .map(|error| Trouble::Failed(self.failed(&error)));
             state = lock(&self.state);
             (state.writing, state.done) = (None, asked);
-            let before = state.trouble;
-            state.trouble = written.is_err().then_some(Trouble::Failed);
-            if written.is_ok() {
+            if trouble.is_none() {
                 state.file = seconds;
             }
+            state.trouble = trouble;
             self.changed.notify_all();
-            drop(state);
-            self.say(before, written);
-            state = lock(&self.state);
         }
     }
 
-    /// Says once that the file cannot be written, and once that it can.
-    fn say(&self, before: Option<Trouble>, written: io::Result<()>) {
-        let path = self.path.display();
-        match (before, written) {
-            (Some(Trouble::Failed), Err(_)) | (None, Ok(())) => {}
-            (Some(_), Ok(())) => info!("{path} is written again"),
-            (_, Err(error)) => warn!(
-                "{path}: {error}: after a crash, replays of a sender whose clock is ahead may count"
-            ),
-        }
+    fn failed(&self, error: &io::Error) -> String {
+        let (path, why) = (self.path.display(), plain(error));
+        format!(
+            "{path} cannot be written: {why}: after a crash replays may count; make room in its folder"
+        )
     }
 
-    fn sentence(&self, trouble: Trouble) -> String {
+    fn slow(&self) -> String {
         let path = self.path.display();
-        match trouble {
-            Trouble::Failed => format!(
-                "{path} cannot be written: after a crash replays may count; make room in its folder"
-            ),
-            Trouble::Slow => format!(
-                "{path}: the disk is slow: packets no longer wait for it, so after a crash replays may count; \
-                 see what keeps the disk busy"
-            ),
-        }
+        format!(
+            "{path}: the disk is slow: packets no longer wait for it, so after a crash replays may count; see what \
+             keeps the disk busy"
+        )
     }
 }
 

@@ -50,6 +50,11 @@ impl Notices {
         text.is_some()
     }
 
+    /// Returns whether there is a notice.
+    pub fn has(&self, topic: Topic) -> bool {
+        self.0.iter().any(|(about, _)| *about == topic)
+    }
+
     /// Takes something that happened.
     pub fn event(&mut self, text: &str, now: u64) {
         let is_event = |(about, _): &&(Topic, Notice)| *about == Topic::Event;

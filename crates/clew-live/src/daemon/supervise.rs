@@ -340,13 +340,20 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
     }
 
-    /// Notes what should be on the disk and is not. Who could not write it said so.
+    /// Notes what should be on the disk and is not. The program around the daemon says itself what it cannot keep.
     fn see_files_kept(&mut self) {
         let now = self.seconds();
         let kept = (self.hooks.trouble)();
+        self.notices.set(Topic::Kept, kept.as_deref(), now);
         let accepted = self.shared.accepted.trouble();
-        for (topic, trouble) in [(Topic::Kept, kept), (Topic::Accepted, accepted)] {
-            self.notices.set(topic, trouble.as_deref(), now);
+        let was_unkept = self.notices.has(Topic::Accepted);
+        if self.notices.set(Topic::Accepted, accepted.as_deref(), now)
+            && let Some(sentence) = &accepted
+        {
+            warn!("{sentence}");
+        }
+        if was_unkept && accepted.is_none() {
+            info!("in which seconds packets were accepted is kept again");
         }
     }
 

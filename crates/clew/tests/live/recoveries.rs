@@ -150,7 +150,7 @@ fn a_disk_that_hangs_stops_neither_packets_nor_answers() {
     go_on(threads);
     until("no such notice", || !notices(&lan, TWO).contains(said));
     until("the news", || {
-        lan.log(TWO).contains("accepted is written again")
+        lan.log(TWO).contains("packets were accepted is kept again")
     });
     let log = lan.log(TWO);
     assert_eq!(log.matches(said).count(), 1, "said once: {log}");
