@@ -19,6 +19,8 @@ pub(super) enum Topic {
     Program,
     /// Why nobody will know after a crash what was accepted.
     Accepted,
+    /// Why packets of a group are refused, whoever signed them.
+    Refused,
     /// Why nothing is signed.
     Signer,
     /// Verifiers that stand still.

@@ -1,6 +1,5 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
-use super::accepted::Accepted;
 use super::clocks::Clocks;
 use super::notices::{Notices, Topic};
 use super::reload::{Loaded, Stamps};
@@ -100,6 +99,7 @@ where
             turns: [0; 2],
         };
         supervisor.see_signer();
+        supervisor.see_refused();
         on_ready();
         let ended = supervisor.serve(control, signals, &threads);
         if ended.is_ok() {
@@ -115,7 +115,7 @@ where
         }
         Ok(())
     })?;
-    shared.keep_accepted(Accepted::end);
+    shared.keep_accepted_in_the_end();
     if let Err(error) = shared.leave(&succession) {
         warn!(
             "{}: {error}: the next data plane begins anew",
@@ -269,13 +269,14 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         self.see_signer();
         self.see_verifiers();
         self.see_files_kept();
+        self.see_refused();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");
         }
         self.notices.forget(now);
         self.shared.count_arrivals();
-        self.shared.keep_accepted(Accepted::tick);
+        self.shared.keep_accepted();
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         self.shared.keep_alive();
@@ -347,21 +348,30 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     /// Says once for each cause why something should be on the disk and is not, and once that all is there again.
     fn see_files_kept(&mut self) {
         let now = self.seconds();
-        let accepted = lock(&self.shared.accepted).trouble();
-        let (kept, accepted) = distinct((self.hooks.unkept)(), accepted);
-        let was_unkept = self.notices.has(Topic::Kept);
-        // Who could not write `accepted` says so.
-        if self.notices.set(Topic::Kept, kept.as_deref(), now)
-            && let Some(sentence) = &kept
-        {
-            warn!("{sentence}");
+        let all = distinct((self.hooks.unkept)(), self.shared.accepted.trouble());
+        let topics = [Topic::Kept, Topic::Accepted];
+        let was_unkept = topics.iter().any(|topic| self.notices.has(*topic));
+        for (topic, unkept) in topics.into_iter().zip(&all) {
+            if self.notices.set(topic, unkept.as_deref(), now)
+                && let Some(sentence) = unkept
+            {
+                warn!("{sentence}");
+            }
         }
-        self.notices.set(Topic::Accepted, accepted.as_deref(), now);
-        if was_unkept && kept.is_none() {
-            info!("which group files are too old is kept again");
+        if was_unkept && all == [None, None] {
+            info!("what has to outlast a restart or a crash is kept again");
         }
         let trouble = (self.hooks.trouble)();
         self.notices.set(Topic::Program, trouble.as_deref(), now);
+    }
+
+    /// Says once why right packets are refused: the file of what was accepted may have been written by others.
+    fn see_refused(&mut self) {
+        let (refused, now) = (self.shared.refused(), self.seconds());
+        let is_new = self.notices.set(Topic::Refused, refused.as_deref(), now);
+        if let Some(refused) = refused.filter(|_| is_new) {
+            warn!("{refused}");
+        }
     }
 
     /// Says once that verifiers stand still, and once that they go on.
@@ -378,10 +388,11 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     }
 }
 
-/// Two sentences, or one if both have one cause.
-fn distinct(kept: Option<String>, accepted: Option<String>) -> (Option<String>, Option<String>) {
-    let other = accepted.filter(|accepted| kept.as_ref() != Some(accepted));
-    (kept, other)
+/// Two sentences, or one if both have one cause. The first one stays the same when the other file fails, too.
+fn distinct(kept: Option<String>, accepted: Option<String>) -> [Option<String>; 2] {
+    let first = kept.or_else(|| accepted.clone());
+    let other = accepted.filter(|accepted| first.as_ref() != Some(accepted));
+    [first, other]
 }
 
 fn wait(control: &Control, signals: &SignalFd, until: Instant) -> Result<(), String> {
