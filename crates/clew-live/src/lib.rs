@@ -24,11 +24,15 @@ mod mss;
 mod netfilter;
 pub mod packet;
 pub mod pool;
+mod prefixes;
 pub mod receiver;
 pub mod sender;
 pub mod setup;
 pub mod status;
 mod sys;
+#[cfg(test)]
+mod test_packets;
+pub mod unkept;
 pub mod visible;
 
 pub use listener::adopt_listener;

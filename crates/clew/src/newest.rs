@@ -26,7 +26,12 @@ pub struct Newest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoSuccessor {
     /// It is another group's.
-    OtherGroup,
+    OtherGroup {
+        /// The group of the file that is known.
+        known: GroupTag,
+        /// The group of this one.
+        found: GroupTag,
+    },
     /// It has another history.
     TwoHistories(TwoHistories),
     /// It is older. Its newest epoch, and the one that is known.
@@ -36,7 +41,10 @@ pub enum NoSuccessor {
 impl fmt::Display for NoSuccessor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherGroup => f.write_str("this is another group's file now"),
+            Self::OtherGroup { known, found } => write!(
+                f,
+                "this is another group's file now: group {found} in the place of group {known}"
+            ),
             Self::TwoHistories(two) => two.fmt(f),
             Self::Older(has, known) if has == known => {
                 write!(
@@ -72,8 +80,9 @@ impl Newest {
     /// # Errors
     /// It is another group's, has another history, or is older.
     pub fn check(&self, group: &GroupFile) -> Result<(), NoSuccessor> {
-        if group.id().tag() != self.group {
-            return Err(NoSuccessor::OtherGroup);
+        let (known, found) = (self.group, group.id().tag());
+        if found != known {
+            return Err(NoSuccessor::OtherGroup { known, found });
         }
         let (has, known) = (group.newest_epoch(), self.epoch);
         let Some(id) = group.epoch_id(known) else {
@@ -110,7 +119,7 @@ pub fn follows(path: &Path, known: &Newest, group: &GroupFile) -> Result<(), Fai
     known.check(group).map_err(|refused| {
         let failure = Failure::file(path, &refused);
         match refused {
-            NoSuccessor::OtherGroup => failure,
+            NoSuccessor::OtherGroup { .. } => failure,
             NoSuccessor::TwoHistories(_) => {
                 failure.hint("compare the ids with those of other machines")
             }

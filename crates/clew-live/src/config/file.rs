@@ -1,12 +1,13 @@
 //! The file as it is written, and its rules.
 
 use super::{
-    CarrierMode, Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX,
-    InboundMode, OthersMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing,
-    WindowMode,
+    Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX, InboundMode,
+    OthersMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing, WindowMode,
+    carrier,
 };
 use crate::pool::READY_MAX;
 use crate::sender::trailer_max;
+use clew_packet::Carrier;
 use ipnet::IpNet;
 use serde::Deserialize;
 use std::fs::File;
@@ -55,8 +56,8 @@ struct Raw {
     outbound: OutboundMode,
     #[serde(default)]
     others: OthersMode,
-    #[serde(default)]
-    carrier: CarrierMode,
+    #[serde(default = "carrier::usual", deserialize_with = "carrier::named")]
+    carrier: Carrier,
     port: Option<Spanned<u64>>,
     table: Option<Spanned<u64>>,
     interface: Option<Spanned<String>>,
@@ -162,8 +163,8 @@ fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
     let signing = signing(&raw.signing)?;
     let path_mtu = number("path-mtu", raw.path_mtu.as_ref(), MTU_DEFAULT, PATH_MTU)? as u16;
     let mtu = match raw.carrier {
-        CarrierMode::Trailer => trailer_mtu(&raw, &signing, path_mtu)?,
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+        Carrier::Trailer => trailer_mtu(&raw, &signing, path_mtu)?,
+        Carrier::UdpTunnel | Carrier::UdpTransport => {
             number("mtu", raw.mtu.as_ref(), MTU_DEFAULT, MTU)? as u16
         }
     };

@@ -50,7 +50,7 @@ impl SetupKeys {
             ("inbound", json!(inbound)),
             ("outbound", json!(outbound)),
             ("others", json!(others)),
-            ("carrier", json!(carrier)),
+            ("carrier", json!(carrier.as_str())),
             ("port", json!(port)),
             ("table", json!(table)),
             ("interface", json!(interface)),

@@ -3,6 +3,7 @@
 //! [`Config::read`] takes it through all rules that need no system. A mistake is one sentence with
 //! the file's line.
 
+mod carrier;
 mod error;
 mod exclude;
 mod file;
@@ -15,6 +16,7 @@ pub use file::is_name;
 pub use keys::SetupKeys;
 
 use crate::sender::{Cover, WindowSize};
+use clew_packet::Carrier;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -69,19 +71,6 @@ pub enum OthersMode {
     Pass,
     /// They do not leave. Those that arrive are counted, and dropped where the host enforces.
     Refuse,
-}
-
-/// How signed packets travel (`spec/carriers.md`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CarrierMode {
-    /// The whole packet in a UDP datagram.
-    #[default]
-    UdpTunnel,
-    /// The packet's upper layer in a UDP datagram, with the outer header's addresses.
-    UdpTransport,
-    /// The packet with a trailer at its end, between the same addresses.
-    Trailer,
 }
 
 /// What a signature covers.
@@ -181,8 +170,8 @@ pub struct Config {
     pub outbound: OutboundMode,
     /// The policy for packets from and to addresses of no peer.
     pub others: OthersMode,
-    /// The carrier.
-    pub carrier: CarrierMode,
+    /// How signed packets travel (`spec/carriers.md`).
+    pub carrier: Carrier,
     /// The UDP port of this host's carrier; with `trailer` the number of the kernel's queue.
     pub port: u16,
     /// The number of the routing table, of the first of three routing rules, and of the mark on

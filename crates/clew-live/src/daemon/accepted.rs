@@ -3,30 +3,35 @@
 //!
 //! No packet is delivered before the file has its second. So that this rarely has to wait for a disk, the file
 //! is ahead: every second it takes in what senders are expected to sign next.
+//!
+//! A thread of its own writes, so that a slow disk stops nothing else. Who delivers waits 100 ms at most, once
+//! for each write that hangs; then packets are delivered as if it had failed.
+
+mod file;
+#[cfg(test)]
+mod tests;
 
 use super::shared::{Shared, lock};
 use crate::files;
 use crate::receiver::Inbound;
+use crate::unkept::unkept;
 use clew_packet::{AcceptedSeconds, GroupTag, Interval, KeySource, SECOND_NS, Timestamp};
-use serde::{Deserialize, Serialize};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 use tracing::warn;
-
-/// The format of the file.
-const VERSION: u32 = 2;
 
 /// What is kept is so far ahead of what was accepted, in seconds: it is written every second.
 const AHEAD: u64 = 2;
 
-/// Version 1 is a timestamp up to which packets of all groups may have been accepted. A receiver whose clock is
-/// right accepts nothing that is further ahead of it, in seconds: 30 s, and what was kept besides.
-const OLD_AHEAD_MAX: u64 = 32;
+/// How long a delivery waits for the file.
+const DELIVERY_WAIT: Duration = Duration::from_millis(100);
 
-/// Longest file, in bytes: as many intervals and groups as there can be.
-const FILE_MAX: u64 = 8 << 20;
+/// How long the end of the daemon waits for it.
+const END_WAIT: Duration = Duration::from_secs(2);
 
 /// How far ahead timestamps are accepted, in seconds.
 const WINDOW: u64 = 30;
@@ -34,43 +39,109 @@ const WINDOW: u64 = 30;
 /// So many seconds ahead are kept while all clocks are right, and a little more.
 const USUAL_AHEAD: usize = 3;
 
-/// The file, as JSON.
-#[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    version: u32,
-    /// Seconds of every group: the first one and the last one of each interval.
-    all: Vec<Interval>,
-    /// Groups, and their seconds.
-    groups: Vec<([u8; 8], Vec<Interval>)>,
-}
-
 /// What data planes before this one may have accepted, and this one.
 #[derive(Debug)]
 pub(super) struct Accepted {
-    path: PathBuf,
     before: AcceptedSeconds,
-    /// What the file has, as far as this process could write it.
-    kept: AcceptedSeconds,
+    keeper: Arc<Keeper>,
+}
+
+/// What all threads share with the one that writes.
+#[derive(Debug)]
+struct Keeper {
+    path: PathBuf,
+    delivery_wait: Duration,
+    state: Mutex<State>,
+    /// There is something to write, or it is written.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What the file should have.
+    wanted: AcceptedSeconds,
+    /// What it has, as far as this process could write it.
+    file: AcceptedSeconds,
+    /// What is being written.
+    writing: Option<AcceptedSeconds>,
     /// What this process had accepted a second ago.
     earlier: AcceptedSeconds,
-    /// It cannot be written, and that was said.
-    has_failed: bool,
+    /// How many writes were asked for.
+    asked: u64,
+    /// How many of these are over, the last ones together.
+    done: u64,
+    trouble: Option<Trouble>,
+    /// Nobody will ask any more.
+    is_over: bool,
+}
+
+/// Why the file does not have what it should.
+#[derive(Debug, PartialEq, Eq)]
+enum Trouble {
+    /// The last write failed: what is wrong, and what helps.
+    Failed(String),
+    /// A delivery waited for a write in vain, and none is over since.
+    Slow,
+}
+
+impl State {
+    fn ask(&mut self, wanted: AcceptedSeconds) {
+        self.wanted = wanted;
+        self.asked += 1;
+    }
+
+    /// Asks for what differs from the file, or could not be written, unless it was asked for already.
+    fn ask_other(&mut self, wanted: AcceptedSeconds) {
+        let is_open = self.asked != self.done;
+        let is_kept = wanted == self.file && self.trouble.is_none();
+        if wanted != self.wanted || !(is_open || is_kept) {
+            self.ask(wanted);
+        }
+    }
+
+    /// Returns whether the file has all of these, and keeps them.
+    fn keeps(&self, accepted: &AcceptedSeconds) -> bool {
+        let all = [Some(&self.file), self.writing.as_ref(), Some(&self.wanted)];
+        all.into_iter().flatten().all(|kept| kept.covers(accepted))
+    }
 }
 
 impl Accepted {
-    /// Reads what data planes before this one left.
-    pub fn read(path: &Path, now: Timestamp) -> Self {
-        let before = read(path, now).unwrap_or_else(|error| {
+    /// Reads what data planes before this one left, and begins to keep what this one accepts.
+    ///
+    /// # Errors
+    /// The system has no thread to give.
+    pub fn read(path: &Path, now: Timestamp) -> io::Result<Self> {
+        let to = path.to_owned();
+        let write = move |bytes: &[u8]| files::replace(&to, bytes);
+        Self::written_by(path, now, DELIVERY_WAIT, write)
+    }
+
+    fn written_by(
+        path: &Path,
+        now: Timestamp,
+        delivery_wait: Duration,
+        write: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
+        let before = file::read(path, now).unwrap_or_else(|error| {
             warn!("{}: {error}: began anew", path.display());
             AcceptedSeconds::default()
         });
-        Self {
+        let keeper = Arc::new(Keeper {
             path: path.to_owned(),
-            kept: before.clone(),
-            before,
-            earlier: AcceptedSeconds::default(),
-            has_failed: false,
-        }
+            delivery_wait,
+            state: Mutex::new(State {
+                wanted: before.clone(),
+                file: before.clone(),
+                ..State::default()
+            }),
+            changed: Condvar::new(),
+        });
+        let own = Arc::clone(&keeper);
+        let writer = thread::Builder::new().name("clew-accepted".into());
+        // The end of the daemon does not wait for a write that hangs.
+        drop(writer.spawn(move || own.write_all(write))?);
+        Ok(Self { before, keeper })
     }
 
     /// Returns what data planes before this one may have accepted.
@@ -79,35 +150,59 @@ impl Accepted {
     }
 
     /// Keeps what was accepted. When this returns, it may be delivered.
-    pub fn see(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
-        if !self.kept.covers(accepted) {
-            let mut kept = self.kept.clone();
-            kept.insert_all(accepted, now);
-            self.keep(kept);
+    pub fn see(&self, accepted: &AcceptedSeconds, now: Timestamp) {
+        let mut state = lock(&self.keeper.state);
+        if !state.wanted.covers(accepted) {
+            let mut wanted = state.wanted.clone();
+            wanted.insert_all(accepted, now);
+            state.ask(wanted);
+            self.keeper.changed.notify_all();
+        }
+        // Whoever waited said so already.
+        if state.trouble == Some(Trouble::Slow) {
+            return;
+        }
+        let (asked, most) = (state.asked, self.keeper.delivery_wait);
+        let is_open = |state: &mut State| state.done < asked && !state.keeps(accepted);
+        let (mut state, waited) = self.keeper.wait_while(state, most, is_open);
+        if waited {
+            state.trouble = Some(Trouble::Slow);
         }
     }
 
     /// Keeps what was accepted, and what is expected to be until the next call. What was expected before and
-    /// did not come is no longer kept.
-    pub fn tick(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
-        let mut kept = self.with_before(accepted, now);
-        for (group, (_, last)) in ends(accepted) {
+    /// did not come is no longer kept. Does not wait.
+    ///
+    /// Reads what was accepted when nobody can ask for more meanwhile.
+    pub fn tick(&self, accepted: impl FnOnce() -> AcceptedSeconds, now: Timestamp) {
+        let mut state = lock(&self.keeper.state);
+        let accepted = accepted();
+        let mut wanted = self.with_before(&accepted, now);
+        for (group, (_, last)) in ends(&accepted) {
             let at = |second: u64| Timestamp(second.saturating_mul(SECOND_NS));
-            let was_there = group.is_some_and(|group| self.earlier.has(group, at(last)));
+            let was_there = group.is_some_and(|group| state.earlier.has(group, at(last)));
             if !was_there {
-                kept.insert_interval(group, (last, last.saturating_add(AHEAD)), now);
+                wanted.insert_interval(group, (last, last.saturating_add(AHEAD)), now);
             }
         }
-        if self.earlier != *accepted {
-            self.earlier = accepted.clone();
+        if state.earlier != accepted {
+            state.earlier = accepted;
         }
-        self.keep_other(kept);
+        state.ask_other(wanted);
+        self.keeper.changed.notify_all();
     }
 
-    /// Keeps what was accepted: nothing more will be.
-    pub fn end(&mut self, accepted: &AcceptedSeconds, now: Timestamp) {
-        let kept = self.with_before(accepted, now);
-        self.keep_other(kept);
+    /// Keeps what was accepted: nothing more will be. Waits for that, but not for ever.
+    pub fn end(&self, accepted: &AcceptedSeconds, now: Timestamp) {
+        let mut state = lock(&self.keeper.state);
+        state.ask_other(self.with_before(accepted, now));
+        self.keeper.changed.notify_all();
+        let is_open = |state: &mut State| state.done < state.asked;
+        let (state, waited) = self.keeper.wait_while(state, END_WAIT, is_open);
+        drop(state);
+        if waited {
+            warn!("{}", self.keeper.slow());
+        }
     }
 
     fn with_before(&self, accepted: &AcceptedSeconds, now: Timestamp) -> AcceptedSeconds {
@@ -116,66 +211,104 @@ impl Accepted {
         all
     }
 
-    /// Writes what differs from the file, or what could not be written.
-    fn keep_other(&mut self, kept: AcceptedSeconds) {
-        if kept != self.kept || self.has_failed {
-            self.keep(kept);
-        }
-    }
-
-    /// Returns what is wrong and what helps while the file cannot be written.
+    /// Returns what is wrong and what helps while the file does not have what it should.
     pub fn trouble(&self) -> Option<String> {
-        let path = self.path.display();
-        self.has_failed.then(|| {
-            format!(
-                "{path} cannot be written: after a crash replays may count; make room in its folder"
-            )
-        })
+        match &lock(&self.keeper.state).trouble {
+            Some(Trouble::Failed(sentence)) => Some(sentence.clone()),
+            Some(Trouble::Slow) => Some(self.keeper.slow()),
+            None => None,
+        }
+    }
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        lock(&self.keeper.state).is_over = true;
+        self.keeper.changed.notify_all();
+    }
+}
+
+impl Keeper {
+    /// Waits while something is so, and for no longer than that. Returns whether it still is.
+    fn wait_while<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        most: Duration,
+        is_so: impl FnMut(&mut State) -> bool,
+    ) -> (MutexGuard<'a, State>, bool) {
+        let waited = self.changed.wait_timeout_while(state, most, is_so);
+        let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
+        (state, result.timed_out())
     }
 
-    fn keep(&mut self, kept: AcceptedSeconds) {
-        let written = files::replace(&self.path, to_json(&kept).as_bytes());
-        self.kept = kept;
-        if let Err(error) = &written
-            && !self.has_failed
-        {
-            let path = self.path.display();
-            warn!(
-                "{path}: {error}: after a crash, replays of a sender whose clock is ahead may count"
-            );
+    /// Writes what is asked for until nobody asks any more, without the lock.
+    fn write_all(&self, mut write: impl FnMut(&[u8]) -> io::Result<()>) {
+        let mut state = lock(&self.state);
+        loop {
+            let has_time = |state: &mut State| state.done == state.asked && !state.is_over;
+            let waited = self.changed.wait_while(state, has_time);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.done == state.asked {
+                return;
+            }
+            let (asked, seconds) = (state.asked, state.wanted.clone());
+            state.writing = Some(seconds.clone());
+            drop(state);
+            let written = write(file::to_json(&seconds).as_bytes());
+            let trouble = written
+                .err()
+                .map(|error| Trouble::Failed(unkept(&self.path, &error)));
+            state = lock(&self.state);
+            (state.writing, state.done) = (None, asked);
+            if trouble.is_none() {
+                state.file = seconds;
+            }
+            state.trouble = trouble;
+            self.changed.notify_all();
         }
-        self.has_failed = written.is_err();
+    }
+
+    fn slow(&self) -> String {
+        let path = self.path.display();
+        format!(
+            "{path}: the disk is slow: packets no longer wait for it, so after a crash replays may count; see what \
+             keeps the disk busy"
+        )
     }
 }
 
 impl<K: KeySource> Shared<K> {
     /// Refuses what data planes before this one may have accepted, and which nobody remembers.
     pub fn forget(&self) {
-        let before = lock(&self.accepted).before().clone();
-        let now = self.clock.now().wall;
-        let groups = lock(&self.peers).groups.clone();
-        let ahead = |group: &GroupTag| {
-            let at = |second: &u64| now.after(second * SECOND_NS);
-            let is_refused = |second: &u64| before.has(*group, at(second));
-            (1..=WINDOW).filter(is_refused).count()
-        };
-        let refused = groups.iter().map(ahead).max().unwrap_or(0);
-        if refused > USUAL_AHEAD {
-            warn!(
-                "{refused} of the next {WINDOW} seconds were accepted before the start: the packets of a group in these \
-                 seconds are refused"
-            );
-        }
+        let before = self.accepted.before().clone();
         lock(&self.inbound).forgot(before);
     }
 
-    /// Keeps on disk what was accepted: each second, or in the end.
-    pub fn keep_accepted(&self, keep: fn(&mut Accepted, &AcceptedSeconds, Timestamp)) {
+    /// Returns what an administrator should know if packets of a group are refused now because data planes
+    /// before this one accepted some, as the file says.
+    pub fn refused(&self) -> Option<String> {
         let now = self.clock.now().wall;
-        // Locked before the state is read: nobody keeps a newer one meanwhile.
-        let mut accepted = lock(&self.accepted);
-        let seconds = lock(&self.inbound).accepted_seconds().0.clone();
-        keep(&mut accepted, &seconds, now);
+        let groups = lock(&self.peers).groups.clone();
+        let forgotten = lock(&self.inbound).forgotten().clone();
+        let ahead = |group: &GroupTag| {
+            let at = |second: &u64| now.after(second * SECOND_NS);
+            let is_refused = |second: &u64| forgotten.has(*group, at(second));
+            (1..=WINDOW).filter(is_refused).count()
+        };
+        let refused = groups.iter().map(ahead).max().unwrap_or(0);
+        sentence_of_refused(&self.accepted.keeper.path, refused)
+    }
+
+    /// Keeps on disk what was accepted, each second.
+    pub fn keep_accepted(&self) {
+        let accepted = || lock(&self.inbound).accepted_seconds().0.clone();
+        self.accepted.tick(accepted, self.clock.now().wall);
+    }
+
+    /// Keeps on disk what was accepted in all.
+    pub fn keep_accepted_in_the_end(&self) {
+        let accepted = lock(&self.inbound).accepted_seconds().0.clone();
+        self.accepted.end(&accepted, self.clock.now().wall);
     }
 
     /// Keeps on disk in which seconds packets were accepted, before they are delivered.
@@ -185,10 +318,25 @@ impl<K: KeySource> Shared<K> {
         let new = is_new.then(|| seconds.clone());
         drop(inbound);
         if let Some(seconds) = new {
-            let now = self.clock.now().wall;
-            lock(&self.accepted).see(&seconds, now);
+            self.accepted.see(&seconds, self.clock.now().wall);
             self.accepted_number.store(number, Ordering::Relaxed);
         }
+    }
+}
+
+/// What to say if so many of the seconds of the window ahead are refused.
+fn sentence_of_refused(path: &Path, refused: usize) -> Option<String> {
+    let path = path.display();
+    match refused {
+        0..=USUAL_AHEAD => None,
+        some if (some as u64) < WINDOW => Some(format!(
+            "{path} names some of the next {WINDOW} seconds: packets of a group in these are refused as stale; \
+             a clock is ahead, or was"
+        )),
+        _ => Some(format!(
+            "{path} names all of the next {WINDOW} seconds: every packet of a group is refused as stale; if no \
+             clock was ahead, clew down, remove this file, clew up"
+        )),
     }
 }
 
@@ -196,181 +344,4 @@ impl<K: KeySource> Shared<K> {
 fn ends(seconds: &AcceptedSeconds) -> impl Iterator<Item = (Option<GroupTag>, Interval)> {
     let entries = seconds.iter();
     entries.flat_map(|(group, intervals)| intervals.iter().map(move |interval| (group, *interval)))
-}
-
-fn to_json(seconds: &AcceptedSeconds) -> String {
-    let mut kept = Kept {
-        version: VERSION,
-        all: Vec::new(),
-        groups: Vec::new(),
-    };
-    for (group, intervals) in seconds.iter() {
-        match group {
-            Some(group) => kept.groups.push((group.0, intervals.to_vec())),
-            None => kept.all = intervals.to_vec(),
-        }
-    }
-    serde_json::to_string(&kept).unwrap_or_default()
-}
-
-fn read(path: &Path, now: Timestamp) -> io::Result<AcceptedSeconds> {
-    let text = match files::read(path, FILE_MAX) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(AcceptedSeconds::default()),
-        read => read?,
-    };
-    of_text(&text, now).ok_or_else(|| ErrorKind::InvalidData.into())
-}
-
-fn of_text(text: &str, now: Timestamp) -> Option<AcceptedSeconds> {
-    let mut seconds = AcceptedSeconds::default();
-    if let Ok(nanos) = text.trim_end().parse::<u64>() {
-        let until = (nanos / SECOND_NS).min(now.0 / SECOND_NS + OLD_AHEAD_MAX);
-        seconds.insert_interval(None, (0, until), now);
-        return Some(seconds);
-    }
-    let kept: Kept = serde_json::from_str(text).ok()?;
-    let groups = kept.groups.into_iter();
-    let groups = groups.map(|(tag, intervals)| (Some(GroupTag(tag)), intervals));
-    for (group, intervals) in groups.chain([(None, kept.all)]) {
-        for interval in intervals {
-            seconds.insert_interval(group, interval, now);
-        }
-    }
-    (kept.version == VERSION).then_some(seconds)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nix::sys::stat::Mode;
-    use nix::unistd::mkfifo;
-    use std::fs;
-    use std::os::unix::fs::MetadataExt;
-
-    const ONE: GroupTag = GroupTag([1; 8]);
-    const TWO: GroupTag = GroupTag([2; 8]);
-
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp(seconds * SECOND_NS)
-    }
-
-    /// A file, and what a data plane would read now.
-    struct File {
-        _folder: tempfile::TempDir,
-        path: PathBuf,
-    }
-
-    impl File {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("accepted");
-            Self {
-                _folder: folder,
-                path,
-            }
-        }
-
-        fn read(&self) -> Accepted {
-            Accepted::read(&self.path, at(100))
-        }
-
-        /// The seconds of a group, from 90 on.
-        fn seconds(&self, group: GroupTag) -> Vec<u64> {
-            let kept = self.read().before;
-            (90..140)
-                .filter(|second| kept.has(group, at(*second)))
-                .collect()
-        }
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_written_is_trouble_until_it_can() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("missing/accepted");
-        let mut accepted = Accepted::read(&path, at(100));
-        assert_eq!(accepted.trouble(), None);
-        let mut own = AcceptedSeconds::default();
-        own.insert(ONE, at(100), at(100));
-        accepted.see(&own, at(100));
-        let said = accepted.trouble().unwrap();
-        assert!(
-            said.contains("missing/accepted cannot be written"),
-            "{said}"
-        );
-        fs::create_dir(folder.path().join("missing")).unwrap();
-        // Nothing new comes, and it is tried again all the same.
-        accepted.tick(&own, at(101));
-        assert_eq!(accepted.trouble(), None);
-        assert!(Accepted::read(&path, at(101)).before.covers(&own));
-    }
-
-    #[test]
-    fn what_is_delivered_is_on_disk_and_a_little_that_is_expected() {
-        let file = File::new();
-        let mut accepted = file.read();
-        assert_eq!(*accepted.before(), AcceptedSeconds::default());
-        let mut own = AcceptedSeconds::default();
-        own.insert(ONE, at(100), at(100));
-        accepted.see(&own, at(100));
-        assert_eq!((file.seconds(ONE), file.seconds(TWO)), (vec![100], vec![]));
-        accepted.tick(&own, at(100));
-        assert_eq!(file.seconds(ONE), [100, 101, 102]);
-        // It is expected: nothing is written.
-        let inode = || fs::metadata(&file.path).unwrap().ino();
-        let before = inode();
-        own.insert(ONE, at(101), at(101));
-        accepted.see(&own, at(101));
-        assert_eq!(inode(), before);
-        // Another sender's clock is ahead.
-        own.insert(ONE, at(129), at(101));
-        accepted.see(&own, at(101));
-        assert_eq!(file.seconds(ONE), [100, 101, 102, 129]);
-        accepted.tick(&own, at(101));
-        assert_eq!(file.seconds(ONE), [100, 101, 102, 103, 129, 130, 131]);
-        // It is silent: nothing more is expected of it.
-        own.insert(ONE, at(102), at(102));
-        accepted.tick(&own, at(102));
-        assert_eq!(file.seconds(ONE), [100, 101, 102, 103, 104, 129]);
-        accepted.end(&own, at(102));
-        assert_eq!(file.seconds(ONE), [100, 101, 102, 129]);
-        // The next one keeps that, too.
-        let mut next = file.read();
-        let mut own = AcceptedSeconds::default();
-        own.insert(TWO, at(103), at(103));
-        next.tick(&own, at(103));
-        assert_eq!(file.seconds(ONE), [100, 101, 102, 129]);
-        assert_eq!(file.seconds(TWO), [103, 104, 105]);
-    }
-
-    #[test]
-    fn files_of_version_1_are_read_and_lock_nobody_out_for_long() {
-        let file = File::new();
-        for (kept, until) in [(95, 95), (120, 120), (86_500, 132)] {
-            fs::write(&file.path, (kept * SECOND_NS).to_string()).unwrap();
-            assert_eq!(file.seconds(ONE), (90..=until).collect::<Vec<u64>>());
-            assert_eq!(file.seconds(TWO), file.seconds(ONE));
-        }
-    }
-
-    #[test]
-    fn what_is_no_such_file_is_said_and_left() {
-        let file = File::new();
-        for text in [
-            "no number",
-            "{}",
-            r#"{"version":3,"all":[[90,95]],"groups":[]}"#,
-        ] {
-            fs::write(&file.path, text).unwrap();
-            assert_eq!(file.seconds(ONE), Vec::<u64>::new());
-        }
-        fs::remove_file(&file.path).unwrap();
-        mkfifo(&file.path, Mode::S_IRWXU).unwrap();
-        assert_eq!(file.seconds(ONE), Vec::<u64>::new());
-        // Whoever opens this one to write waits for a reader.
-        mkfifo(&file.path.with_extension("new"), Mode::S_IRWXU).unwrap();
-        let mut own = AcceptedSeconds::default();
-        own.insert(ONE, at(100), at(100));
-        file.read().see(&own, at(100));
-        assert_eq!(file.seconds(ONE), [100], "a file took its place");
-    }
 }

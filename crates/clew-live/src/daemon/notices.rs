@@ -15,8 +15,12 @@ pub(super) enum Topic {
     Files,
     /// Why the program around the daemon cannot keep something.
     Kept,
+    /// What else that program cannot do.
+    Program,
     /// Why nobody will know after a crash what was accepted.
     Accepted,
+    /// Why packets of a group are refused, whoever signed them.
+    Refused,
     /// Why nothing is signed.
     Signer,
     /// Verifiers that stand still.
@@ -46,6 +50,11 @@ impl Notices {
         self.0.retain(|(about, _)| *about != topic);
         self.0.extend(text.map(|text| (topic, notice(text, now))));
         text.is_some()
+    }
+
+    /// Returns whether there is a notice.
+    pub fn has(&self, topic: Topic) -> bool {
+        self.0.iter().any(|(about, _)| *about == topic)
     }
 
     /// Takes something that happened.

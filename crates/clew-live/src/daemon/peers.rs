@@ -2,13 +2,13 @@
 
 use super::learn::Lookups;
 use crate::carrier::PathMtu;
-use crate::config::{CarrierMode, Config};
+use crate::config::Config;
 use crate::packet::PeerIndex;
+use crate::prefixes::Prefixes;
 use crate::sender::Path;
 use clew_packet::protocol::UDP;
 use clew_packet::{Carrier, datagram};
 use clew_wire::Instant;
-use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -46,8 +46,7 @@ pub struct Reach {
 #[derive(Clone, Debug)]
 pub struct Peers {
     carrier: Carrier,
-    /// First and last address of each prefix, in order.
-    ranges: Vec<(u128, u128, PeerIndex)>,
+    prefixes: Prefixes,
     reaches: Vec<Reach>,
     /// Of each peer, which destinations were looked up lately.
     lookups: Vec<Lookups>,
@@ -56,12 +55,10 @@ pub struct Peers {
 impl Peers {
     /// Takes the peers of a configuration, which do not overlap.
     pub fn new(config: &Config) -> Self {
-        let mut ranges = Vec::new();
+        let mut prefixes = Vec::new();
         let mut reaches = Vec::new();
         for (index, peer) in (0..).zip(&config.peers) {
-            let range =
-                |net: &IpNet| (bits(net.network()), bits(net.broadcast()), PeerIndex(index));
-            ranges.extend(peer.prefixes.iter().map(range));
+            prefixes.extend(peer.prefixes.iter().map(|net| (*net, PeerIndex(index))));
             reaches.push(Reach {
                 remote: peer.endpoint,
                 local: None,
@@ -72,15 +69,9 @@ impl Peers {
                 path: PathMtu::new(config.path_mtu),
             });
         }
-        ranges.sort_unstable();
-        let carrier = match config.carrier {
-            CarrierMode::UdpTunnel => Carrier::UdpTunnel,
-            CarrierMode::UdpTransport => Carrier::UdpTransport,
-            CarrierMode::Trailer => Carrier::Trailer,
-        };
         Self {
-            carrier,
-            ranges,
+            carrier: config.carrier,
+            prefixes: Prefixes::new(prefixes),
             lookups: vec![Lookups::default(); reaches.len()],
             reaches,
         }
@@ -105,10 +96,7 @@ impl Peers {
 
     /// Returns the peer that has an address.
     pub fn find(&self, address: IpAddr) -> Option<PeerIndex> {
-        let address = bits(address);
-        let behind = self.ranges.partition_point(|(first, ..)| *first <= address);
-        let (_, last, peer) = self.ranges.get(behind.checked_sub(1)?)?;
-        (address <= *last).then_some(*peer)
+        self.prefixes.find(address).first().copied()
     }
 
     /// Returns how all peers are reached, in their order.
@@ -235,14 +223,6 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// An address as a number; those of IPv4 are mapped into IPv6.
-fn bits(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
-        IpAddr::V6(v6) => v6.to_bits(),
-    }
-}
-
 /// Whether a packet is a datagram of this daemon's own carrier: the rules failed that keep it out.
 pub fn is_own(packet: &[u8], port: u16) -> bool {
     let header = match packet.first().map(|first| first >> 4) {
@@ -290,6 +270,16 @@ mod tests {
         ] {
             let found = peers.find(address.parse().unwrap());
             assert_eq!(found, expected.map(PeerIndex), "{address}");
+        }
+    }
+
+    #[test]
+    fn one_peer_may_have_all_addresses_of_both_versions() {
+        let all = "[[peer]]\nprefixes = [\"0.0.0.0/0\", \"::/0\"]\ngroup = \"g\"\n";
+        let peers = Peers::new(&config(all));
+        for address in ["10.0.0.1", "2001:db8::1", "::1"] {
+            let found = peers.find(address.parse().unwrap());
+            assert_eq!(found, Some(PeerIndex(0)), "{address}");
         }
     }
 

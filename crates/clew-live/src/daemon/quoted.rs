@@ -48,12 +48,10 @@ fn v6(bytes: &[u8]) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_packets;
 
     fn ipv4(protocol: u8, upper: &[u8]) -> Vec<u8> {
-        let length = (20 + upper.len()) as u16;
-        let mut packet = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, protocol, 0, 0];
-        packet[2..4].copy_from_slice(&length.to_be_bytes());
-        [&packet[..], &[10, 0, 0, 1, 10, 0, 0, 2], upper].concat()
+        test_packets::ipv4([10, 0, 0, 1], [10, 0, 0, 2], protocol, upper)
     }
 
     fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use super::clocks;
 use super::shared::{Shared, lock};
 use crate::carrier::Offloads;
-use crate::config::{CarrierMode, InboundMode, OutboundMode};
+use crate::config::{InboundMode, OutboundMode};
 use crate::packet::Moment;
 use crate::receiver::{Gate, InboundMetrics};
 use crate::sender::OutboundMetrics;
@@ -34,11 +34,7 @@ impl<K: KeySource> Shared<K> {
             version: version.to_owned(),
             process: std::process::id(),
             seconds: now.instant.as_nanos() / 1_000_000_000,
-            carrier: word(match config.carrier {
-                CarrierMode::UdpTunnel => "udp-tunnel",
-                CarrierMode::UdpTransport => "udp-transport",
-                CarrierMode::Trailer => "trailer",
-            }),
+            carrier: word(config.carrier.as_str()),
             interface: config.interface.clone(),
             inbound_mode: word(match config.inbound {
                 InboundMode::Monitor => "monitor",

@@ -5,9 +5,9 @@ use super::peers::is_own;
 use super::shared::{Shared, lock};
 use super::wake::writable;
 use crate::carrier::{Refusal, TunReader};
-use crate::config::CarrierMode;
 use crate::packet::{Burst, Clear, destination};
 use crate::pool::PoolHandle;
+use clew_packet::Carrier;
 use clew_packet::KeySource;
 use clew_wire::Instant;
 use rand_core::CryptoRng;
@@ -93,7 +93,7 @@ impl<K: KeySource> Plane<'_, K> {
         }
         let now = self.shared.clock.now();
         let config = self.shared.config();
-        let (port, is_trailer) = (config.port, config.carrier == CarrierMode::Trailer);
+        let (port, is_trailer) = (config.port, config.carrier == Carrier::Trailer);
         let table = lock(&self.shared.peers);
         let mut outbound = lock(&self.shared.outbound);
         let mut inbound = is_trailer.then(|| lock(&self.shared.inbound));

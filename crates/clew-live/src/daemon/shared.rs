@@ -1,8 +1,8 @@
 //! What the threads of a data plane share.
 //!
 //! A thread that holds a lock takes only those behind it in this order: `delivery`, `peers`, `outbound`,
-//! `accepted`, `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
-//! signature is verified. `outbound` is held while precursors are prepared that the pool lacks: 8 at a time.
+//! that of `accepted`, `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
+//! signature is verified, or a file is written. `outbound` is held while precursors are prepared that the pool lacks: 8 at a time.
 
 use super::accepted::Accepted;
 use super::drops::{DroppedIn, Drops};
@@ -12,12 +12,13 @@ use super::peers::Peers;
 use super::wake::Wake;
 use super::{Devices, Material, quoted};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
-use crate::config::{CarrierMode, Config};
+use crate::config::Config;
 use crate::identity::Identity;
 use crate::packet::{Delivery, Moment, PeerIndex};
 use crate::pool::{Generation, Pool};
 use crate::receiver::{Inbound, PeerRule};
 use crate::sender::{Cover, Outbound, SignatureCost, WindowSize};
+use clew_packet::Carrier;
 use clew_packet::{GroupTag, KeySource, Timestamp};
 use clew_wire::{Instant, nanos};
 use nix::time::{ClockId, clock_gettime};
@@ -92,7 +93,7 @@ pub(super) struct Shared<K> {
     pub delivery: Mutex<Deliverer>,
     pub peers: Mutex<PeerTable>,
     pub drops: Mutex<Drops>,
-    pub accepted: Mutex<Accepted>,
+    pub accepted: Accepted,
     /// The state of `inbound` that is kept there: written by whoever delivers.
     pub accepted_number: AtomicU64,
     pub wake_sender: Wake,
@@ -155,7 +156,7 @@ impl<K: KeySource> Shared<K> {
             }),
             peers: Mutex::new(peers),
             drops: Mutex::default(),
-            accepted: Mutex::new(Accepted::read(accepted, now.wall)),
+            accepted: Accepted::read(accepted, now.wall)?,
             accepted_number: AtomicU64::new(0),
             wake_sender: Wake::new()?,
             wake_receiver: Wake::new()?,
@@ -274,7 +275,7 @@ impl<K: KeySource> Shared<K> {
         let now = self.clock.now().instant;
         let carrier = self.config().carrier;
         let mut table = lock(&self.peers);
-        if carrier == CarrierMode::UdpTransport {
+        if carrier == Carrier::UdpTransport {
             table.peers.find_locals(own_address);
         }
         let count = u16::try_from(table.groups.len()).unwrap_or(u16::MAX);

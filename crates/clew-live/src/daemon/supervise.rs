@@ -1,6 +1,5 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
-use super::accepted::Accepted;
 use super::clocks::Clocks;
 use super::notices::{Notices, Topic};
 use super::reload::{Loaded, Stamps};
@@ -47,7 +46,12 @@ pub struct Hooks<K, R> {
     pub accepted: PathBuf,
     /// The program's version.
     pub version: String,
-    /// Says what the program around the daemon cannot do, and what helps; asked every second.
+    /// Says why the program around the daemon cannot keep what should outlast it, as [`unkept`] does; asked every
+    /// second, and whoever is asked tries again.
+    ///
+    /// [`unkept`]: crate::unkept::unkept
+    pub unkept: Box<dyn FnMut() -> Option<String> + Send>,
+    /// Says what else that program cannot do, and what helps; asked every second.
     pub trouble: Box<dyn FnMut() -> Option<String> + Send>,
     /// Called once when packets go through.
     pub on_ready: Box<dyn FnOnce() + Send>,
@@ -95,6 +99,7 @@ where
             turns: [0; 2],
         };
         supervisor.see_signer();
+        supervisor.see_refused();
         on_ready();
         let ended = supervisor.serve(control, signals, &threads);
         if ended.is_ok() {
@@ -110,7 +115,7 @@ where
         }
         Ok(())
     })?;
-    shared.keep_accepted(Accepted::end);
+    shared.keep_accepted_in_the_end();
     if let Err(error) = shared.leave(&succession) {
         warn!(
             "{}: {error}: the next data plane begins anew",
@@ -264,13 +269,14 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         self.see_signer();
         self.see_verifiers();
         self.see_files_kept();
+        self.see_refused();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
             warn!("{sentence}");
         }
         self.notices.forget(now);
         self.shared.count_arrivals();
-        self.shared.keep_accepted(Accepted::tick);
+        self.shared.keep_accepted();
         // Path MTUs rise again, and clocks move on.
         self.shared.apply_paths();
         self.shared.keep_alive();
@@ -339,13 +345,32 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
     }
 
-    /// Notes what should be on the disk and is not. Who could not write it said so.
+    /// Says once for each cause why something should be on the disk and is not, and once that all is there again.
     fn see_files_kept(&mut self) {
         let now = self.seconds();
-        let kept = (self.hooks.trouble)();
-        let accepted = lock(&self.shared.accepted).trouble();
-        for (topic, trouble) in [(Topic::Kept, kept), (Topic::Accepted, accepted)] {
-            self.notices.set(topic, trouble.as_deref(), now);
+        let all = distinct((self.hooks.unkept)(), self.shared.accepted.trouble());
+        let topics = [Topic::Kept, Topic::Accepted];
+        let was_unkept = topics.iter().any(|topic| self.notices.has(*topic));
+        for (topic, unkept) in topics.into_iter().zip(&all) {
+            if self.notices.set(topic, unkept.as_deref(), now)
+                && let Some(sentence) = unkept
+            {
+                warn!("{sentence}");
+            }
+        }
+        if was_unkept && all == [None, None] {
+            info!("what has to outlast a restart or a crash is kept again");
+        }
+        let trouble = (self.hooks.trouble)();
+        self.notices.set(Topic::Program, trouble.as_deref(), now);
+    }
+
+    /// Says once why right packets are refused: the file of what was accepted may have been written by others.
+    fn see_refused(&mut self) {
+        let (refused, now) = (self.shared.refused(), self.seconds());
+        let is_new = self.notices.set(Topic::Refused, refused.as_deref(), now);
+        if let Some(refused) = refused.filter(|_| is_new) {
+            warn!("{refused}");
         }
     }
 
@@ -361,6 +386,13 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
     fn seconds(&self) -> u64 {
         self.shared.clock.now().wall.0 / clew_packet::SECOND_NS
     }
+}
+
+/// Two sentences, or one if both have one cause. The first one stays the same when the other file fails, too.
+fn distinct(kept: Option<String>, accepted: Option<String>) -> [Option<String>; 2] {
+    let first = kept.or_else(|| accepted.clone());
+    let other = accepted.filter(|accepted| first.as_ref() != Some(accepted));
+    [first, other]
 }
 
 fn wait(control: &Control, signals: &SignalFd, until: Instant) -> Result<(), String> {

@@ -21,12 +21,20 @@ use std::net::SocketAddr;
 /// Where a datagram comes from.
 pub(super) struct Origin<'a> {
     outer: &'a Outer,
-    /// It showed a good cookie. Nobody looks while the gate is open.
-    has_cookie: bool,
+    /// Whether a bad signature counts against its source: a good cookie proves the address, or the carrier has
+    /// no cookies.
+    counts_against_source: bool,
     /// It was put together from fragments.
     is_in_parts: bool,
-    /// The packet's flow, if anybody may have written its address: there is no cookie that proves it.
-    flow: Option<TrailedFlow>,
+    /// The packet with its trailer, if anybody may have written its address: its flow pays for it.
+    trailed: Option<&'a [u8]>,
+}
+
+impl Origin<'_> {
+    /// Returns the address that the datagram names.
+    fn source(&self) -> Source {
+        self.outer.source.ip().into()
+    }
 }
 
 impl<K: KeySource> Inbound<K> {
@@ -50,16 +58,18 @@ impl<K: KeySource> Inbound<K> {
             return Some(CookieMessage { echo, cookie });
         }
         let is_good = |cookie| self.jar.is_good(cookie, outer.source, now.instant);
-        let from = Origin {
-            outer,
-            has_cookie: self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good),
-            is_in_parts: false,
-            flow: None,
-        };
-        if !self.passes_gate(payload, &from, now.instant) {
+        // Nobody looks while the gate is open.
+        let has_cookie = self.gatekeeper.gate() != Gate::Open && parsed.cookie.is_some_and(is_good);
+        if !has_cookie && !self.passes_gate(payload, outer, now.instant) {
             self.metrics.refused.count(Refused::NoCookie);
             return None;
         }
+        let from = Origin {
+            outer,
+            counts_against_source: has_cookie,
+            is_in_parts: false,
+            trailed: None,
+        };
         match parsed.rest {
             Rest::Fragment(fragment) => self.arrive_in_part(&fragment, &from, now),
             Rest::Packet { .. } | Rest::Cookie { .. } => self.arrive_whole(payload, &from, now),
@@ -67,12 +77,13 @@ impl<K: KeySource> Inbound<K> {
         None
     }
 
-    fn passes_gate(&mut self, payload: &[u8], from: &Origin<'_>, now: Instant) -> bool {
+    /// Returns whether a datagram without a good cookie passes.
+    fn passes_gate(&mut self, payload: &[u8], outer: &Outer, now: Instant) -> bool {
         let gate = self.gatekeeper.gate();
-        if gate == Gate::Open || from.has_cookie {
+        if gate == Gate::Open {
             return true;
         }
-        self.reply(payload, from.outer, now);
+        self.reply(payload, outer, now);
         if gate == Gate::Shut {
             self.gatekeeper.dropped(now);
         }
@@ -148,10 +159,9 @@ impl<K: KeySource> Inbound<K> {
         };
         let from = Origin {
             outer: &outer,
-            // Nobody was asked for one.
-            has_cookie: true,
+            counts_against_source: true,
             is_in_parts: false,
-            flow: TrailedFlow::of(bytes),
+            trailed: Some(bytes),
         };
         self.arrive_packet(packet, &from, now);
     }
@@ -178,11 +188,8 @@ impl<K: KeySource> Inbound<K> {
         let Some(ecn) = ecn_of(&packet, from) else {
             return self.metrics.refused.count(Refused::BadEcn);
         };
-        let source = Source::from(outer.source.ip());
-        let judged = self.judged(source, from);
-        let class = self.queue.standings.class(judged, now.instant);
         // Before anything takes note of it: it has this reason alone, and a copy counts later.
-        if !self.may_hold(packet.length_max(), class) {
+        if !self.may_hold(packet.length_max(), from, now.instant) {
             return self.metrics.refused.count(Refused::HoldFull);
         }
         let looked = self.receiver.look_packet(Ok(packet), Some(now.wall));
@@ -206,6 +213,10 @@ impl<K: KeySource> Inbound<K> {
         if ecn != ecn::of(&bytes) {
             ecn::set(&mut bytes, ecn);
         }
+        let flow = from.trailed.and_then(TrailedFlow::of);
+        let source = from.source();
+        let judged = self.judged(source, flow.as_ref());
+        let class = self.queue.standings.class(judged, now.instant);
         let line = (source, packet.flow().key());
         let delivery = Delivery {
             peer,
@@ -229,10 +240,10 @@ impl<K: KeySource> Inbound<K> {
                     token,
                     source: self.queue.standings.payer(address),
                     address,
-                    flow: from.flow,
+                    flow,
                     block: pending.affinity().filter(|_| is_of_block),
                     k,
-                    has_cookie: from.has_cookie,
+                    counts_against_source: from.counts_against_source,
                 };
                 self.enqueue(pending, job, now.instant);
             }
@@ -242,13 +253,13 @@ impl<K: KeySource> Inbound<K> {
     /// Returns who is judged by a packet's signature: its address, or its flow if one of that flow held
     /// before, or if this host opened it. Whoever writes the address of a peer, and sees none of its
     /// packets, does not know its flows, and takes only from the share of new ones.
-    fn judged(&self, address: Source, from: &Origin<'_>) -> Source {
-        let names = from
-            .flow
-            .iter()
-            .flat_map(|flow| [flow.own(), flow.opened()]);
+    fn judged(&self, address: Source, flow: Option<&TrailedFlow>) -> Source {
         let is_good = |flow: &Source| self.queue.standings.is_good(*flow);
-        { names }.find(is_good).unwrap_or(address)
+        let of_flow = flow.and_then(|flow| {
+            let own = Some(flow.own()).filter(is_good);
+            own.or_else(|| Some(flow.opened()).filter(is_good))
+        });
+        of_flow.unwrap_or(address)
     }
 
     /// Returns the address that a signature is verified for. Who copies packets may bring the last share
@@ -273,8 +284,15 @@ impl<K: KeySource> Inbound<K> {
     }
 
     /// Returns whether a packet of so many bytes at most has room, or another one can make some.
-    fn may_hold(&self, bytes: usize, class: Class) -> bool {
-        self.order.has_room(bytes) || self.order.oldest(class).is_some()
+    fn may_hold(&self, bytes: usize, from: &Origin<'_>, now: Instant) -> bool {
+        // Who pays is looked up where it decides: that costs hashes.
+        let makes_room = || {
+            let flow = from.trailed.and_then(TrailedFlow::of);
+            let judged = self.judged(from.source(), flow.as_ref());
+            let class = self.queue.standings.class(judged, now);
+            self.order.oldest(class).is_some()
+        };
+        self.order.has_room(bytes) || makes_room()
     }
 
     /// Holds a packet. The oldest one makes room, and a known source's for no unknown one. Returns `None`

@@ -157,6 +157,12 @@ impl<K: KeySource> Inbound<K> {
         self.receiver.forgot(seconds);
     }
 
+    /// Returns the seconds in which packets are refused because of [`forgot`](Self::forgot), now or in an
+    /// earlier process.
+    pub const fn forgotten(&self) -> &AcceptedSeconds {
+        self.receiver.forgotten()
+    }
+
     /// Returns whether nothing waits: no packet, and no part of one.
     pub fn is_idle(&self) -> bool {
         self.queue.count() == 0 && self.order.size().0 == 0 && !self.fragments.is_waiting()

@@ -1,9 +1,9 @@
 //! Which sources a group's machines may have.
 
 use crate::packet::PeerIndex;
+use crate::prefixes::Prefixes;
 use clew_packet::GroupTag;
 use ipnet::IpNet;
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// What a receiver knows of a peer. Its place in the list is its [`PeerIndex`].
@@ -24,33 +24,25 @@ pub struct PeerRule {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Peers {
     rules: Vec<PeerRule>,
-    by_prefix: BTreeMap<IpNet, Vec<PeerIndex>>,
-    lengths: BTreeSet<u8>,
+    prefixes: Prefixes,
 }
 
 impl Peers {
     /// Returns the peers of a list; those after the first 65,536 are left out.
     pub fn new(rules: Vec<PeerRule>) -> Self {
-        let mut peers = Self::default();
-        for (index, rule) in (0..=u16::MAX).zip(&rules) {
-            for prefix in &rule.prefixes {
-                let prefix = prefix.trunc();
-                peers.lengths.insert(prefix.prefix_len());
-                let same = peers.by_prefix.entry(prefix).or_default();
-                same.push(PeerIndex(index));
-            }
-        }
-        peers.rules = rules;
-        peers
+        let prefixes = (0..=u16::MAX).zip(&rules).flat_map(|(index, rule)| {
+            let prefixes = rule.prefixes.iter();
+            prefixes.map(move |net| (*net, PeerIndex(index)))
+        });
+        let prefixes = Prefixes::new(prefixes);
+        Self { rules, prefixes }
     }
 
     /// Returns the peer that has an inner source, if its packets are signed by that group.
     pub fn find(&self, group: GroupTag, source: IpAddr) -> Option<PeerIndex> {
-        let nets = self.lengths.iter().rev();
-        let nets = nets.filter_map(|length| IpNet::new(source, *length).ok());
-        let mut found = { nets }.filter_map(|net| self.by_prefix.get(&net.trunc()));
         let is_of_group = |peer: &&PeerIndex| self.rule(**peer).is_some_and(|r| r.group == group);
-        found.next()?.iter().find(is_of_group).copied()
+        let mut found = self.prefixes.find(source).iter();
+        found.find(is_of_group).copied()
     }
 
     /// Takes the largest TCP segments towards all peers, in their order.

@@ -126,17 +126,11 @@ impl Detail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_packets::ipv4;
     use std::iter::repeat_n;
 
     const HERE: [u8; 4] = [10, 2, 0, 1];
     const PEER: [u8; 4] = [10, 1, 0, 1];
-
-    fn ipv4(from: [u8; 4], to: [u8; 4], protocol: u8, upper: &[u8]) -> Vec<u8> {
-        let length = (20 + upper.len()) as u16;
-        let mut packet = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, protocol, 0, 0];
-        packet[2..4].copy_from_slice(&length.to_be_bytes());
-        [&packet[..], &from, &to, upper].concat()
-    }
 
     fn tcp(from: [u8; 4], ports: [u16; 2], sequence: u32, flags: u8) -> Vec<u8> {
         let to = if from == HERE { PEER } else { HERE };

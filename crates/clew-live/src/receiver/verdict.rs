@@ -25,7 +25,8 @@ impl<K: KeySource> Inbound<K> {
         // A duplicate says that the signature held: somebody sent a copy.
         let held = conclusion.verdict == Verdict::Valid || conclusion.reason == Reason::Duplicate;
         // A bad one says nothing of an address that anybody may have written.
-        let says_something = conclusion.reason != Reason::Duplicate && (held || job.has_cookie);
+        let counts = held || job.counts_against_source;
+        let says_something = conclusion.reason != Reason::Duplicate && counts;
         if says_something {
             self.queue.standings.judged(job.address, held, now);
         }
@@ -70,8 +71,9 @@ impl<K: KeySource> Inbound<K> {
     /// The gate was shut: what waits without a cookie, of sources that are not known, would not have
     /// passed it.
     pub(super) fn drop_unproven(&mut self, now: Instant) {
-        let has_cookie = |task: &Task| task.job.has_cookie;
-        for task in self.queue.retain_of_unknown(has_cookie) {
+        // In a carrier without cookies each counts: nothing is dropped there.
+        let is_proven = |task: &Task| task.job.counts_against_source;
+        for task in self.queue.retain_of_unknown(is_proven) {
             self.give_up(task, Refused::NoCookie, now);
         }
     }

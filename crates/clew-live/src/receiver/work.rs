@@ -28,8 +28,8 @@ pub(crate) struct Job {
     pub block: Option<Affinity>,
     /// Packets of its block.
     pub k: u16,
-    /// Its datagram showed a good cookie.
-    pub has_cookie: bool,
+    /// If it is bad, that counts against its source.
+    pub counts_against_source: bool,
 }
 
 /// Signatures for one verifier. What is not brought back costs no more than its packets.

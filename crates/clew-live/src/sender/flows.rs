@@ -136,26 +136,35 @@ impl Flows {
         };
         let at = packet.at;
         waiting.packets.push_back(packet);
-        let is_full = waiting.packets.len() >= most(options.cover);
+        let is_full = block_max(options.cover).is_some_and(|most| waiting.packets.len() >= most);
         let due = if is_full { at } else { due.min(waiting.due) };
         waiting.move_to(due, id, &mut self.due);
     }
 
-    /// Takes the packets of the next block, if one is due.
+    /// Takes the packets of the next block, if one is due. Packets that have a signature each leave in groups
+    /// of at most `signatures`, and other flows have their turn between two groups.
     pub fn pop_due(
         &mut self,
         now: Instant,
         options: &OutboundOptions,
+        signatures: usize,
     ) -> Option<(FlowId, Vec<Queued>)> {
         let (due, number, id) = self.first_due(now)?;
         let waiting = self.waiting.get_mut(&id)?;
-        let most = most(options.cover);
+        let block = block_max(options.cover);
+        let most = block.unwrap_or(signatures);
         let count = waiting.packets.len().min(most);
         let packets: Vec<Queued> = waiting.packets.drain(..count).collect();
         if waiting.packets.is_empty() {
             self.due[waiting.line].remove(&(due, number, id));
             self.waiting.remove(&id);
-        } else if waiting.packets.len() < most && matches!(options.cover, Cover::Tree(_)) {
+        } else if block.is_none() {
+            // Behind all others that are due.
+            self.due[waiting.line].remove(&(due, number, id));
+            (waiting.due, waiting.number) = (now, self.next);
+            self.next += 1;
+            self.due[waiting.line].insert((now, waiting.number, id));
+        } else if waiting.packets.len() < most {
             // What is left of a full block begins the next one.
             waiting.move_to(due.max(now + self.block_wait), id, &mut self.due);
         }
@@ -282,10 +291,10 @@ impl Waiting {
     }
 }
 
-/// Most packets that are signed at once.
-fn most(cover: Cover) -> usize {
+/// Returns the most packets of a block. Returns `None` if each packet has a signature.
+fn block_max(cover: Cover) -> Option<usize> {
     match cover {
-        Cover::Tree(most) => usize::from(most.clamp(1, clew_tree::PACKETS_MAX)),
-        Cover::Each | Cover::Window(_) => 64,
+        Cover::Tree(most) => Some(usize::from(most.clamp(1, clew_tree::PACKETS_MAX))),
+        Cover::Each | Cover::Window(_) => None,
     }
 }

@@ -192,8 +192,9 @@ impl Outbound {
         let wait = self.load.block_wait(self.flows.active(now.instant));
         self.flows.block_wait = wait.min(self.options.queue_time / 2);
         let online = self.metrics.online;
-        while self.metrics.online - online < ONLINE_MAX
-            && let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options)
+        let left = |metrics: &OutboundMetrics| ONLINE_MAX.saturating_sub(metrics.online - online);
+        while let signatures @ 1.. = left(&self.metrics) as usize
+            && let Some((id, packets)) = self.flows.pop_due(now.instant, &self.options, signatures)
         {
             let packets = self.drop_late(packets, now.instant);
             if packets.is_empty() {

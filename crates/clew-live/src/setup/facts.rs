@@ -2,8 +2,9 @@
 
 use super::error::in_short;
 use super::{Place, Programs, QueueRule, SetupError, programs, ruleset};
-use crate::config::{CarrierMode, Config, Peer};
+use crate::config::{Config, Peer};
 use crate::netfilter::try_queue_rule;
+use clew_packet::Carrier;
 use ipnet::IpNet;
 use nix::unistd::User;
 use serde::Deserialize;
@@ -138,7 +139,7 @@ fn nothing_in_the_way(config: &Config, programs: &Programs) -> Result<(), SetupE
 /// Tries the table of nftables without making it, and a queue if the carrier needs one.
 fn queue_rule(config: &Config, programs: &Programs) -> Result<QueueRule, SetupError> {
     let by_nft = filter_works(config, programs, QueueRule::Nft);
-    if config.carrier != CarrierMode::Trailer {
+    if config.carrier != Carrier::Trailer {
         return by_nft.map(|()| QueueRule::Nft);
     }
     let by_target = || try_queue_rule(config.port);

@@ -3,6 +3,7 @@
 //! [`plan`] is pure. [`Facts`] are what it has to know of the host. [`Place`] keeps the undo of each
 //! step on disk before the step is done, so that `clew down` undoes a half-made set-up, too.
 
+mod addresses;
 mod changes;
 mod error;
 mod facts;
@@ -14,6 +15,7 @@ pub mod privileges;
 mod programs;
 mod ruleset;
 
+pub use addresses::own_networks;
 pub use changes::Changes;
 pub use error::SetupError;
 pub use facts::{Facts, Route, account, routes_now};

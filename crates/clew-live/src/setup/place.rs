@@ -1,11 +1,13 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
 mod locks;
+mod remove;
 mod settings;
 
 pub use locks::Lock;
 
 use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
+use crate::config::plain;
 use crate::files;
 use nix::unistd::{Gid, Uid, chown};
 use serde::Serialize;
@@ -14,7 +16,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tracing::warn;
 
 /// The folder of all daemons.
 const RUN: &str = "/run/clew";
@@ -27,6 +30,9 @@ const LEAVING: Duration = Duration::from_secs(3);
 
 /// How long the undo of another daemon may take. It is less than `clew down` gives a supervisor to end.
 const OTHERS_UNDO: Duration = Duration::from_secs(10);
+
+/// How long the removal of the folder may take, whatever is in it.
+const REMOVAL: Duration = Duration::from_secs(5);
 
 /// Longest file that is read, in bytes: many times what the most peers and prefixes need.
 const FILE_MAX: u64 = 64 << 20;
@@ -384,12 +390,30 @@ impl Place {
         Err(failure)
     }
 
+    /// Removes the folder. All is undone: what the data plane's user made in its own folder does not change that.
     fn remove(&self) -> Result<(), SetupError> {
-        match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                self.failed(&self.folder, Err(error))
+        self.remove_within(REMOVAL)
+    }
+
+    fn remove_within(&self, wait: Duration) -> Result<(), SetupError> {
+        let removed = remove::remove_all(&self.folder, &self.undo_file(), Instant::now() + wait);
+        match removed {
+            Err(error) if self.is_set_up() => self.failed(&self.folder, Err(error)),
+            Err(error) => {
+                let (name, folder) = (&self.name, self.folder.display());
+                let why = match error.kind() {
+                    ErrorKind::TimedOut => {
+                        format!("what is in it takes longer than {wait:?} to remove")
+                    }
+                    _ => plain(&error),
+                };
+                warn!(
+                    "{folder}: {why}: it is left, and {name} is down all the same; look for processes of the data \
+                     plane's user, then rm -r {folder}"
+                );
+                Ok(())
             }
-            _ => Ok(()),
+            Ok(()) => Ok(()),
         }
     }
 

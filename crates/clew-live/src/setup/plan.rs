@@ -2,9 +2,8 @@
 
 use super::programs::batch;
 use super::{Action, Facts, Plan, QueueRule, Step, ruleset};
-use crate::config::{
-    CarrierMode, Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol,
-};
+use crate::config::{Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol};
+use clew_packet::Carrier;
 use ipnet::IpNet;
 use std::fmt;
 use std::net::IpAddr;
@@ -100,7 +99,7 @@ impl Maker<'_> {
 
     /// The rule that `nft` cannot write. It goes with the table.
     fn queue(&self) -> Option<Step> {
-        let wants = self.config.carrier == CarrierMode::Trailer;
+        let wants = self.config.carrier == Carrier::Trailer;
         (wants && self.facts.queue == QueueRule::Target).then(|| Step {
             action: Action::Queue {
                 table: ruleset::table(self.config),
@@ -154,13 +153,13 @@ impl Maker<'_> {
         for family in self.families() {
             let mut rules = vec![format!("pref {on} iif {name} nop")];
             let own = match self.config.carrier {
-                CarrierMode::Trailer => format!("fwmark {table}"),
-                CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+                Carrier::Trailer => format!("fwmark {table}"),
+                Carrier::UdpTunnel | Carrier::UdpTransport => {
                     format!("iif lo ipproto udp sport {port}")
                 }
             };
             rules.push(format!("pref {around} {own} goto {on}"));
-            if self.config.carrier != CarrierMode::Trailer {
+            if self.config.carrier != Carrier::Trailer {
                 // What routers say of datagrams is looked up by the socket's mark, without its port.
                 rules.push(format!("pref {around} fwmark {table} goto {on}"));
             }

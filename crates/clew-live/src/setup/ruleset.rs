@@ -1,8 +1,7 @@
 //! The table of nftables: what must not pass beside the carrier, or is counted.
 
-use crate::config::{
-    CarrierMode, Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol,
-};
+use crate::config::{Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol};
+use clew_packet::Carrier;
 use ipnet::IpNet;
 
 /// Counts packets from peers' prefixes that came beside the carrier.
@@ -49,7 +48,7 @@ pub(super) fn table(config: &Config) -> String {
 /// Whether packets are dropped, so that there has to be a filter.
 pub(super) fn is_needed(config: &Config) -> bool {
     let drops = config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require;
-    drops || config.others == OthersMode::Refuse || config.carrier == CarrierMode::Trailer
+    drops || config.others == OthersMode::Refuse || config.carrier == Carrier::Trailer
 }
 
 /// Chains of the carrier `trailer`. Packets that come back from the queue go on with later chains, so
@@ -105,14 +104,14 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
         InboundMode::Monitor | InboundMode::Off => "",
     };
     let own_in = match config.carrier {
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => format!(
+        Carrier::UdpTunnel | Carrier::UdpTransport => format!(
             "  udp dport {port} accept
   icmp type {{ destination-unreachable, time-exceeded }} {PLAIN} @th,136,8 17 @th,224,16 {port} accept
   icmpv6 type {{ destination-unreachable, packet-too-big, time-exceeded }} \
 @th,112,8 17 @th,384,16 {port} accept
 "
         ),
-        CarrierMode::Trailer => String::new(),
+        Carrier::Trailer => String::new(),
     };
     let answers = config.exclude.iter().flat_map(|rule| excluded(rule, true));
     let answers: String = answers.map(|rule| format!("  {rule}\n")).collect();
@@ -152,12 +151,12 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     let [v4, v6] = [true, false].map(|is_v4| elements(config, is_v4));
     let [never_in, never_out] = [true, false].map(|is_in| never(config, is_in));
     let (own_in, own_out, chains) = match config.carrier {
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => (
+        Carrier::UdpTunnel | Carrier::UdpTransport => (
             format!("  udp dport {port} fib daddr type local accept\n"),
             format!("udp sport {port}"),
             String::new(),
         ),
-        CarrierMode::Trailer => (
+        Carrier::Trailer => (
             String::new(),
             format!("meta mark {mark}"),
             trailer_chains(config, queue, &never_in),
@@ -248,7 +247,7 @@ const PLAIN: &str = "@th,64,8 0x45";
 /// An error in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
 /// fragment has its type in any case (the kernel refuses others), and without that one nothing is put together.
 fn errors(config: &Config) -> [String; 2] {
-    if config.carrier == CarrierMode::Trailer || config.inbound != InboundMode::Enforce {
+    if config.carrier == Carrier::Trailer || config.inbound != InboundMode::Enforce {
         return Default::default();
     }
     let own = format!("@th,136,8 17 @th,224,16 {}", config.port);

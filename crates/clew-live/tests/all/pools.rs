@@ -1,13 +1,15 @@
 //! The pool of precursors: what the sender does when it is short or empty, and which are never used.
 
-use super::sending::{push, rng, sender};
+use super::sending::{names, push, rng, sender};
 use crate::common::group::{OURS, START};
 use crate::common::packets::udp;
 use crate::common::sim::{MS, S, Sim, moment};
+use clew_group::Precursor;
 use clew_live::config::EmptyPool;
-use clew_live::pool::{Generation, Marks, Pool, PoolHandle};
+use clew_live::identity::EpochKey;
+use clew_live::pool::{Generation, Marks, Pool, PoolHandle, PrecursorSource};
 use clew_live::receiver::InboundOptions;
-use clew_live::sender::{OutboundOptions, Unsent};
+use clew_live::sender::{Cover, ONLINE_MAX, OutboundOptions, Unsent, WindowSize};
 use clew_packet::Timestamp;
 
 #[test]
@@ -146,4 +148,57 @@ fn a_lower_mark_wipes_what_is_above_it() {
     assert!(pool.take(key.name(), here).is_none());
     pool.set_marks(Marks { low: 2, high: 5 });
     assert_eq!(fill(), 5);
+}
+
+/// So many precursors are ready.
+struct Ready(u32);
+
+impl PrecursorSource for Ready {
+    fn take(&mut self, key: &EpochKey) -> Option<Precursor> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(key.precursor(&mut rng()))
+    }
+
+    fn is_low(&self) -> bool {
+        false
+    }
+}
+
+/// Where each packet has a signature, one flow can need very many. After 8 whose precursors are computed at
+/// once packets are read again and other flows have their turn; no packet is lost.
+#[test]
+fn an_empty_pool_holds_up_nobody_for_more_than_a_few_signatures() {
+    for cover in [Cover::Each, Cover::Window(WindowSize::Fixed(4))] {
+        let mut sender = sender(OutboundOptions {
+            cover,
+            ..OutboundOptions::default()
+        });
+        (0..20).for_each(|n| push(&mut sender, S, udp(1, n, 300)).unwrap());
+        (0..3).for_each(|n| push(&mut sender, S, udp(2, n, 300)).unwrap());
+        let (mut pool, mut flushes) = (Ready(5), Vec::new());
+        for now in [S, S + MS, S + 2 * MS] {
+            let (mut out, before) = (Vec::new(), sender.metrics().online);
+            let next = sender.flush(moment(now, 0), &mut pool, &mut rng(), &mut out);
+            assert!(sender.metrics().online - before <= ONLINE_MAX, "{cover:?}");
+            let is_more = next.is_some_and(|next| next.as_nanos() <= now);
+            assert_eq!(is_more, now < S + 2 * MS, "{cover:?}");
+            flushes.push(names(&out));
+        }
+        let counts: Vec<usize> = flushes.iter().map(Vec::len).collect();
+        assert_eq!(counts, [13, 8, 2], "{cover:?}");
+        let all = flushes.concat();
+        let place = all.iter().position(|name| *name == (2, 2));
+        assert!(place < Some(16), "the other flow has its turn: {all:?}");
+        for (flow, count) in [(1, 20), (2, 3)] {
+            let own = all.iter().filter(|name| name.0 == flow).map(|name| name.1);
+            assert!(own.eq(0..count), "none is lost, in order: {all:?}");
+        }
+        assert_eq!(sender.queued(), (0, 0));
+        // With a full pool all leave at once.
+        let now = S + 3 * MS;
+        (0..100).for_each(|n| push(&mut sender, now, udp(3, n, 300)).unwrap());
+        let mut out = Vec::new();
+        let next = sender.flush(moment(now, 0), &mut Ready(100), &mut rng(), &mut out);
+        assert_eq!((names(&out).len(), next), (100, None), "{cover:?}");
+    }
 }

@@ -48,6 +48,17 @@ fn payloads(bursts: &[Burst]) -> Vec<Vec<u8>> {
     payloads.map(<[u8]>::to_vec).collect()
 }
 
+/// Flow and number of each packet.
+pub fn names(bursts: &[Burst]) -> Vec<(u16, u32)> {
+    let name = |payload: Vec<u8>| {
+        let packet = SignedPacket::of_datagram(&payload, &outer()).unwrap();
+        let mut inner = Vec::new();
+        packet.write_packet(&mut inner);
+        name(&inner)
+    };
+    payloads(bursts).into_iter().map(name).collect()
+}
+
 fn outer() -> OuterAddresses {
     OuterAddresses {
         source: sender_address().ip(),
@@ -95,11 +106,7 @@ fn a_block_has_one_flow_and_at_most_64_packets() {
     assert_eq!((payloads(&out).len(), metrics.signatures), (200, 4));
     assert_eq!(metrics.k.sum(), 200);
     let mut last = [None; 3];
-    for payload in payloads(&out) {
-        let packet = SignedPacket::of_datagram(&payload, &outer()).unwrap();
-        let mut inner = Vec::new();
-        packet.write_packet(&mut inner);
-        let (flow, number) = name(&inner);
+    for (flow, number) in names(&out) {
         assert!(
             last[usize::from(flow)].replace(number) < Some(number),
             "in order"

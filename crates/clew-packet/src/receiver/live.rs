@@ -94,6 +94,12 @@ impl<K: KeySource> Receiver<K> {
         self.forgotten = seconds;
     }
 
+    /// Returns the seconds in which packets are refused because of [`forgot`](Self::forgot), also those that
+    /// [`restore_replay_memory`](Self::restore_replay_memory) brought.
+    pub const fn forgotten(&self) -> &AcceptedSeconds {
+        &self.forgotten
+    }
+
     /// Takes note that the clock went back to `now`. If that is before the start, one of both times is
     /// wrong: timestamps count from `now` on, as if it were the start. Else every packet would be
     /// stale until the clock says again what it said. What was accepted stays refused, also what receivers

@@ -135,3 +135,38 @@ fn a_pipe_in_the_place_of_a_file_is_said_at_once() {
     until("the file", || state.join("groups").is_file());
     lan.down(ONE);
 }
+
+/// Whoever had broken into the data plane can leave a file by which everything was accepted already. Status
+/// names it, and what to do helps.
+#[test]
+fn a_file_by_which_all_was_accepted_already_is_named_with_what_helps() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, "");
+    lan.down(TWO);
+    let file = Path::new("/var/lib/clew-live")
+        .join(lan.name(TWO))
+        .join("accepted");
+    let all = r#"{"version":2,"all":[[0,99999999999]],"groups":[]}"#;
+    fs::write(&file, all).unwrap();
+    let config = lan.path(&format!("{}.toml", lan.name(TWO)));
+    lan.up(TWO, &config, &[]);
+    let said = format!("{} names all of the next 30 seconds", file.display());
+    until("the notice", || {
+        assert!(!lan.pings(ONE, &Lan::v4(TWO)), "all is refused");
+        lan.status(TWO)["notices"].to_string().contains(&said)
+    });
+    let verdicts = &lan.status(TWO)["inbound"]["verdicts"];
+    assert!(verdicts["stale"].as_u64() > Some(0), "{verdicts}");
+    // It is handed on.
+    lan.down(TWO);
+    lan.up(TWO, &config, &[]);
+    until("the notice", || {
+        lan.status(TWO)["notices"].to_string().contains(&said)
+    });
+    lan.down(TWO);
+    fs::remove_file(&file).unwrap();
+    lan.up(TWO, &config, &[]);
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+    let notices = lan.status(TWO)["notices"].to_string();
+    assert!(!notices.contains("names"), "{notices}");
+}

@@ -83,7 +83,7 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     let said = "after a restart an older group file would count";
     until("the news", || lan.log(ONE).contains(said));
     until("a notice", || notices(&lan, ONE).contains(said));
-    let accepted = format!("{folder}/accepted cannot be written");
+    let accepted = format!("{folder}: no space left on device: {said}");
     until("a notice", || {
         lan.pings(ONE, &Lan::v4(TWO)) && notices(&lan, ONE).contains(&accepted)
     });
@@ -93,7 +93,10 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     let again = lan.in_host(ONE, &["reload", &lan.name(ONE)]);
     assert!(again.status.success(), "{}", text(&again.stderr));
     beside_daemon(&lan, plane, &format!("rm {folder}/full"));
-    until("room", || lan.log(ONE).contains("there is room again"));
+    until("room", || {
+        lan.log(ONE)
+            .contains("what has to outlast a restart or a crash is kept again")
+    });
     beside_daemon(&lan, plane, &format!("test -s {folder}/groups"));
     until("no such notice", || {
         let notices = notices(&lan, ONE);
@@ -104,27 +107,79 @@ fn a_disk_that_is_full_while_a_daemon_runs_is_named_and_tried_again() {
     assert_eq!(lan.processes(ONE)[1], plane);
 }
 
-/// Every verifier of the second host stands still: packets are given up in time, status says so, and all
-/// goes on when they do.
-#[test]
-fn verifiers_that_stand_still_are_told_of_and_hold_nothing_for_long() {
-    let Some(mut lan) = Lan::new() else { return };
-    both(&mut lan, ENFORCE);
-    let plane = lan.processes(TWO)[1];
-    let tasks = fs::read_dir(format!("/proc/{plane}/task")).unwrap();
+/// Stops all threads of this name in a process, until [`go_on`].
+fn stop(process: i32, of: &str) -> Vec<Pid> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let tasks: Vec<_> = tasks.map(|task| task.unwrap().path()).collect();
     let name = |path: &std::path::PathBuf| fs::read_to_string(path.join("comm")).unwrap();
-    let verifiers = tasks
-        .iter()
-        .filter(|path| name(path).trim() == "clew-verify");
+    let wanted = tasks.iter().filter(|path| name(path).trim() == of);
     let number = |path: &std::path::PathBuf| path.file_name()?.to_str()?.parse().ok();
-    let threads: Vec<Pid> = verifiers.filter_map(number).map(Pid::from_raw).collect();
+    let threads: Vec<Pid> = wanted.filter_map(number).map(Pid::from_raw).collect();
     assert!(!threads.is_empty(), "{tasks:?}");
     for thread in &threads {
         ptrace::seize(*thread, ptrace::Options::empty()).unwrap();
         ptrace::interrupt(*thread).unwrap();
         waitpid(*thread, Some(WaitPidFlag::__WALL)).unwrap();
     }
+    threads
+}
+
+fn go_on(threads: Vec<Pid>) {
+    for thread in threads {
+        ptrace::detach(thread, None).unwrap();
+    }
+}
+
+/// What writes in which seconds packets were accepted hangs, as with a disk that does not answer. Packets go
+/// on, the daemon answers and says so, and it is over when the disk answers.
+#[test]
+fn a_disk_that_hangs_stops_neither_packets_nor_answers() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    let plane = lan.processes(TWO)[1];
+    let threads = stop(plane, "clew-accepted");
+    let said = "accepted: the disk is slow";
+    until("the news", || {
+        assert!(lan.pings(ONE, &Lan::v4(TWO)), "it goes on");
+        notices(&lan, TWO).contains(said)
+    });
+    // Each of these seconds is one that the file lacks.
+    let mut ping = lan.within(ONE, "ping");
+    let ping = ping.args(["-q", "-c", "25", "-i", "0.2", "-W", "2", &Lan::v4(TWO)]);
+    let output = text(&ping.output().unwrap().stdout);
+    assert!(output.contains(" 0% packet loss"), "{output}");
+    let answer = lan.in_host(TWO, &["reload", &lan.name(TWO)]);
+    assert!(answer.status.success(), "{}", text(&answer.stderr));
+    go_on(threads);
+    until("no such notice", || !notices(&lan, TWO).contains(said));
+    until("the news", || {
+        lan.log(TWO)
+            .contains("what has to outlast a restart or a crash is kept again")
+    });
+    let log = lan.log(TWO);
+    assert_eq!(log.matches(said).count(), 1, "said once: {log}");
+    assert_eq!(lan.processes(TWO)[1], plane);
+    settled(&lan);
+    // A daemon whose disk hangs ends all the same.
+    let threads = stop(plane, "clew-accepted");
+    std::thread::scope(|scope| {
+        // The process is gone when its tracer saw the end of all threads.
+        scope.spawn(|| {
+            threads
+                .iter()
+                .try_for_each(|thread| waitpid(*thread, Some(WaitPidFlag::__WALL)).map(drop))
+        });
+        lan.down(TWO);
+    });
+}
+
+/// Every verifier of the second host stands still: packets are given up in time, status says so, and all
+/// goes on when they do.
+#[test]
+fn verifiers_that_stand_still_are_told_of_and_hold_nothing_for_long() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE);
+    let threads = stop(lan.processes(TWO)[1], "clew-verify");
     let said = "verification has stood still";
     until("the news", || {
         assert!(!lan.pings(ONE, &Lan::v4(TWO)), "nothing is verified");
@@ -135,9 +190,7 @@ fn verifiers_that_stand_still_are_told_of_and_hold_nothing_for_long() {
     });
     let refused = &lan.status(TWO)["inbound"]["refused"];
     assert!(refused["no-verdict"].as_u64() > Some(0), "{refused}");
-    for thread in threads {
-        ptrace::detach(thread, None).unwrap();
-    }
+    go_on(threads);
     until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
     until("no such notice", || !notices(&lan, TWO).contains(said));
     let log = lan.log(TWO);

@@ -31,7 +31,7 @@ fn a_short_file_has_defaults() {
     assert_eq!(config.outbound, OutboundMode::Prefer);
     assert_eq!(config.others, OthersMode::Pass);
     assert!(!config.fails_closed());
-    assert_eq!(config.carrier, CarrierMode::UdpTunnel);
+    assert_eq!(config.carrier, Carrier::UdpTunnel);
     assert!(config.offload && !config.sign_ntp);
     assert_eq!(config.key, Path::new("/etc/clew/web-1.key"));
     assert_eq!(config.peers[0].group, Path::new("/etc/clew/acme.clew"));
@@ -320,7 +320,7 @@ const TRAILER: &str =
 #[test]
 fn with_trailers_the_interface_leaves_room_for_the_longest() {
     let config = parsed(TRAILER).unwrap();
-    assert_eq!(config.carrier, CarrierMode::Trailer);
+    assert_eq!(config.carrier, Carrier::Trailer);
     // 31 and 6 around a block of 22, three digests of 16, and a signature of 336.
     assert_eq!(config.mtu, 1_500 - 443);
     let each = parsed(&format!("{TRAILER}[signing]\nmode = \"each\"\n")).unwrap();

@@ -4,8 +4,7 @@ use super::{Force, Routing};
 use crate::config::{Config, InboundMode};
 use crate::setup::plan::{loosen, route_commands};
 use crate::setup::programs::{act, batch};
-use crate::setup::{Action, Programs, Route, SetupError, Step, facts};
-use nix::ifaddrs::getifaddrs;
+use crate::setup::{Action, Programs, Route, SetupError, Step, facts, own_networks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -59,7 +58,12 @@ impl Force {
         with: &Programs,
     ) -> Result<(bool, Vec<Step>), SetupError> {
         let routes = facts::routes(config, with, Some(config.table))?;
-        let own = own_addresses();
+        let own = own_networks();
+        let own = own.map(|own| {
+            own.iter()
+                .map(|(_, net)| net.addr())
+                .collect::<BTreeSet<_>>()
+        });
         let outside = |route: &Route| route.device != config.interface;
         let found = routes
             .iter()
@@ -138,16 +142,6 @@ impl Force {
         };
         Some(format!("no own address for packets to {first}{others}"))
     }
-}
-
-/// The host's addresses. `None` if it does not tell.
-fn own_addresses() -> Option<BTreeSet<IpAddr>> {
-    let addresses = getifaddrs().ok()?.filter_map(|one| {
-        let address = one.address?;
-        let v4 = address.as_sockaddr_in().map(|at| IpAddr::V4(at.ip()));
-        v4.or_else(|| address.as_sockaddr_in6().map(|at| IpAddr::V6(at.ip())))
-    });
-    Some(addresses.collect())
 }
 
 #[cfg(test)]

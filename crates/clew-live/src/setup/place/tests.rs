@@ -30,7 +30,10 @@ struct Scene {
 }
 
 fn scene() -> Scene {
-    let folder = tempfile::tempdir().unwrap();
+    scene_in(tempfile::tempdir().unwrap())
+}
+
+fn scene_in(folder: tempfile::TempDir) -> Scene {
     let place = Place::within(&folder.path().join("run"), "lan");
     Scene { folder, place }
 }
@@ -243,4 +246,56 @@ fn two_undo_one_after_the_other_and_none_waits_for_ever() {
     assert!(scene.place.undo_lock(Duration::from_millis(100)).is_none());
     drop(first);
     assert!(scene.place.undo_lock(Duration::ZERO).is_some());
+}
+
+/// Folders in folders, as whoever has broken into the data plane can make them. They are made from the inside out: a
+/// path to the innermost would be too long.
+fn nest(within: &Path, depth: usize) {
+    let (inner, outer) = (within.join("inner"), within.join("outer"));
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("deepest"), "").unwrap();
+    for _ in 1..depth {
+        fs::create_dir(&outer).unwrap();
+        fs::write(outer.join("file"), "").unwrap();
+        fs::rename(&inner, outer.join("d")).unwrap();
+        fs::rename(&outer, &inner).unwrap();
+    }
+}
+
+#[test]
+fn folders_nested_by_the_thousand_are_removed() {
+    // As `/run` is, it is no disk: one would take long.
+    let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let scene = scene_in(memory.unwrap());
+    let kept = scene.folder.path().join("kept");
+    fs::create_dir(&kept).unwrap();
+    fs::write(kept.join("file"), "").unwrap();
+    let made = scene.make().unwrap();
+    scene.place.carry_out(&[step("true", "true")]).unwrap();
+    let daemon = scene.place.folder.join("daemon");
+    nest(&daemon, 30_000);
+    std::os::unix::fs::symlink(&kept, daemon.join("link")).unwrap();
+    // What an earlier removal left.
+    fs::create_dir_all(scene.place.folder.join("left-1/one/two")).unwrap();
+    fs::write(scene.place.folder.join("left-2"), "").unwrap();
+    drop(made);
+    scene.place.remove_within(Duration::from_secs(600)).unwrap();
+    assert!(!scene.place.folder.exists());
+    assert!(kept.join("file").exists(), "links are not followed");
+}
+
+/// A removal without end, as if somebody filled the folder again and again.
+#[test]
+fn what_cannot_be_removed_in_time_is_left_and_nothing_is_set_up() {
+    let scene = scene();
+    let made = scene.make().unwrap();
+    scene.place.carry_out(&[step("true", "true")]).unwrap();
+    fs::create_dir(scene.place.folder.join("daemon/control")).unwrap();
+    drop(made);
+    assert!(scene.place.is_set_up());
+    scene.place.remove_within(Duration::ZERO).unwrap();
+    assert!(scene.place.folder.exists() && !scene.place.is_set_up());
+    scene.make().unwrap();
+    scene.place.remove_within(Duration::from_secs(600)).unwrap();
+    assert!(!scene.place.folder.exists());
 }

@@ -20,10 +20,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What it means that the memory of group files is not on the disk.
-pub const NOT_KEPT: &str =
-    "after a restart an older group file would count; make room, it is tried again every second";
-
 /// Reads all files of a configuration, if none is older than what was read before.
 ///
 /// # Errors
@@ -101,11 +97,7 @@ pub fn adopt(
 }
 
 fn keep(config: &Config, memory: &Memory, material: &Material<Arc<Keyring>>) {
-    let files = by_path(config, &material.groups);
-    if let Err(failure) = memory.take(files, &material.keys) {
-        let why = failure.message;
-        tracing::warn!("{why}: {NOT_KEPT}");
-    }
+    memory.take(&by_path(config, &material.groups), &material.keys);
 }
 
 /// The group of each group file.

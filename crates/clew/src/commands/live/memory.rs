@@ -1,6 +1,6 @@
-//! How new the group files of a daemon were when they were read last, so that no older one counts later.
+//! Whose group files a daemon read last, and how new they were, so that no other or older one counts later.
 //!
-//! A running daemon also knows which group each path has. A file keeps the rest over restarts.
+//! A file keeps that over restarts.
 
 use super::lock;
 use crate::failure::Failure;
@@ -8,16 +8,43 @@ use crate::newest::{Newest, NoSuccessor, follows};
 use clew_engine::Keyring;
 use clew_group::EpochId;
 use clew_live::files;
+use clew_live::unkept::{in_the_way, unkept};
 use clew_packet::GroupTag;
+use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 /// Group, newest epoch, its id, time of the register: as the file keeps it.
-type Kept = ([u8; 8], u32, [u8; 32], u64);
+type KeptGroup = ([u8; 8], u32, [u8; 32], u64);
 
-/// Longest file, in bytes: many times what all groups of the most peers need.
-const FILE_MAX: u64 = 1 << 20;
+/// The file, as JSON.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Kept {
+    /// Version 2.
+    All(KeptAll),
+    /// Version 1 did not know whose file each path was.
+    Groups(Vec<KeptGroup>),
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptAll {
+    version: u32,
+    groups: Vec<KeptGroup>,
+    /// The group of each file that was in force last.
+    files: Vec<(String, [u8; 8])>,
+}
+
+/// The format of the file.
+const VERSION: u32 = 2;
+
+/// Longest file, in bytes: more than the longest paths of the most peers need.
+const FILE_MAX: u64 = 8 << 20;
+
+/// What helps whoever means another group.
+const RENAME: &str =
+    "if it is meant: another name for the file, and that name as the peer's `group`";
 
 /// What is known of group files.
 #[derive(Debug)]
@@ -28,11 +55,13 @@ pub(super) struct Memory {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The files in force, and their groups.
-    files: Vec<(PathBuf, GroupTag)>,
+    /// The files in force, or at the start those of an earlier process, and their groups.
+    files: Vec<(String, GroupTag)>,
+    /// Whether this process took any files.
+    is_running: bool,
     /// Of each group, what was read by this process or an earlier one.
     groups: Vec<Newest>,
-    /// Whether the file has them.
+    /// Whether the file has all that.
     is_kept: bool,
 }
 
@@ -52,23 +81,12 @@ impl Memory {
             {
                 "[]".into()
             }
-            read => read.map_err(|error| Failure::io(&file, &error))?,
+            read => read.map_err(|error| unread(&file, &error))?,
         };
-        let kept: Vec<Kept> = serde_json::from_str(&text).map_err(|_| {
+        let known = known_of(&text).ok_or_else(|| {
             Failure::file(&file, "damaged: it tells which group files are too old")
                 .hint(format!("rm {}", file.display()))
         })?;
-        let newest = |(group, epoch, id, time): Kept| Newest {
-            group: GroupTag(group),
-            epoch,
-            id: EpochId(id),
-            time,
-        };
-        let known = Known {
-            files: Vec::new(),
-            groups: kept.into_iter().map(newest).collect(),
-            is_kept: true,
-        };
         Ok(Self {
             known: Mutex::new(known),
             file,
@@ -82,14 +100,19 @@ impl Memory {
     /// They may not.
     pub fn check(&self, paths: &[(PathBuf, GroupTag)], keys: &Keyring) -> Result<(), Failure> {
         let known = self.known();
-        for (path, tag) in paths {
-            let mut files = known.files.iter();
-            if files.any(|(at, group)| at == path && group != tag) {
-                return Err(Failure::file(path, NoSuccessor::OtherGroup)
-                    .hint("use another name for another group's file"));
+        for (path, found) in paths {
+            let name = name_of(path);
+            let before = known.files.iter().find(|(at, _)| *at == name);
+            if let Some((_, group)) = before.filter(|(_, group)| group != found) {
+                let (known_group, found) = (*group, *found);
+                let other = NoSuccessor::OtherGroup {
+                    known: known_group,
+                    found,
+                };
+                return Err(self.hinted(Failure::file(path, other).hint(RENAME), &known));
             }
-            let newest = known.groups.iter().find(|newest| newest.group == *tag);
-            if let Some((newest, group)) = newest.zip(keys.group(*tag)) {
+            let newest = known.groups.iter().find(|newest| newest.group == *found);
+            if let Some((newest, group)) = newest.zip(keys.group(*found)) {
                 follows(path, newest, group).map_err(|failure| self.hinted(failure, &known))?;
             }
         }
@@ -98,20 +121,20 @@ impl Memory {
 
     /// At the start an administrator may mean it.
     fn hinted(&self, failure: Failure, known: &Known) -> Failure {
-        match known.files.is_empty() {
-            false => failure,
-            true => failure.hint(format!(
-                "get the newest group file; if this one is right, rm {}",
-                self.file.display()
-            )),
+        if known.is_running {
+            return failure;
         }
+        let file = self.file.display();
+        let hint = match failure.hint.as_deref() {
+            Some(RENAME) => format!("{RENAME}; or rm {file}, which forgets all group files"),
+            _ => format!("get the newest group file; if this one is right, rm {file}"),
+        };
+        failure.hint(hint)
     }
 
-    /// Takes note of the files that are in force now, and keeps that for later processes.
-    ///
-    /// # Errors
-    /// It cannot be kept. This process knows all the same, and tries again by [`Self::keep_again`].
-    pub fn take(&self, files: Vec<(PathBuf, GroupTag)>, keys: &Keyring) -> Result<(), Failure> {
+    /// Takes note of the files that are in force now, and keeps that for later processes. If it cannot be kept,
+    /// [`Self::keep_again`] says why.
+    pub fn take(&self, files: &[(PathBuf, GroupTag)], keys: &Keyring) {
         let newest = |(_, tag): &(PathBuf, GroupTag)| Newest::of(keys.group(*tag)?);
         let mut groups: Vec<Newest> = files.iter().filter_map(newest).collect();
         let mut known = self.known();
@@ -121,38 +144,37 @@ impl Memory {
         groups.extend(gone);
         groups.sort_by_key(|newest| newest.group);
         groups.dedup_by_key(|newest| newest.group);
-        let is_same = known.groups == groups;
+        let mut files: Vec<(String, GroupTag)> = { files.iter() }
+            .map(|(path, group)| (name_of(path), *group))
+            .collect();
+        files.sort();
+        files.dedup();
+        let is_same = known.groups == groups && known.files == files;
         let is_kept = is_same && known.is_kept;
         *known = Known {
             files,
+            is_running: true,
             groups,
             is_kept,
         };
-        match is_same {
-            true => Ok(()),
-            false => self.keep(&mut known),
-        }
+        drop(known);
+        // It is tried again every second, and said then.
+        let _ = self.keep_again();
     }
 
-    /// Tries again to keep what could not be kept. Returns whether that was so, and is done now.
-    pub fn keep_again(&self) -> bool {
+    /// Keeps what is not kept yet. Returns why that fails, and what helps.
+    pub fn keep_again(&self) -> Option<String> {
         let mut known = self.known();
-        !known.is_kept && self.keep(&mut known).is_ok()
-    }
-
-    /// Returns whether the file has what is known.
-    pub fn is_kept(&self) -> bool {
-        self.known().is_kept
-    }
-
-    fn keep(&self, known: &mut Known) -> Result<(), Failure> {
-        let written = self.write(&known.groups);
+        if known.is_kept {
+            return None;
+        }
+        let written = self.write(&known);
         known.is_kept = written.is_ok();
-        written.map_err(|error| Failure::io(&self.file, &error))
+        written.err().map(|error| unkept(&self.file, &error))
     }
 
-    fn write(&self, groups: &[Newest]) -> io::Result<()> {
-        let kept = |newest: &Newest| -> Kept {
+    fn write(&self, known: &Known) -> io::Result<()> {
+        let kept = |newest: &Newest| -> KeptGroup {
             let Newest {
                 group,
                 epoch,
@@ -161,11 +183,184 @@ impl Memory {
             } = *newest;
             (group.0, epoch, id.0, time)
         };
-        let kept: Vec<Kept> = groups.iter().map(kept).collect();
+        let kept = KeptAll {
+            version: VERSION,
+            groups: known.groups.iter().map(kept).collect(),
+            files: { known.files.iter() }
+                .map(|(path, group)| (path.clone(), group.0))
+                .collect(),
+        };
         files::replace(&self.file, serde_json::to_string(&kept)?.as_bytes())
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         lock(&self.known)
+    }
+}
+
+/// Why a file of the daemon's folder cannot be read, and what helps.
+fn unread(file: &Path, error: &io::Error) -> Failure {
+    match in_the_way(file) {
+        Some(other) => Failure::file(other, "need a folder, have a file")
+            .hint(format!("rm {}", other.display())),
+        None => Failure::io(file, error),
+    }
+}
+
+/// What a file says that an earlier process kept. Returns `None` if it is damaged, or of a later version.
+fn known_of(text: &str) -> Option<Known> {
+    let (groups, files) = match serde_json::from_str(text).ok()? {
+        Kept::All(all) if all.version == VERSION => (all.groups, all.files),
+        Kept::All(_) => return None,
+        Kept::Groups(groups) => (groups, Vec::new()),
+    };
+    let newest = |(group, epoch, id, time): KeptGroup| Newest {
+        group: GroupTag(group),
+        epoch,
+        id: EpochId(id),
+        time,
+    };
+    let files = files.into_iter();
+    Some(Known {
+        files: files.map(|(path, group)| (path, GroupTag(group))).collect(),
+        is_running: false,
+        groups: groups.into_iter().map(newest).collect(),
+        // It is written at each start: a disk that takes nothing is noticed then.
+        is_kept: false,
+    })
+}
+
+/// The name of a file wherever the program is started: links are not followed, since they may be changed.
+fn name_of(path: &Path) -> String {
+    let absolute = std::path::absolute(path);
+    let path = absolute.as_deref().unwrap_or(path);
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: GroupTag = GroupTag([1; 8]);
+    const TWO: GroupTag = GroupTag([2; 8]);
+
+    struct Scene(tempfile::TempDir);
+
+    impl Scene {
+        fn memory(&self) -> Memory {
+            Memory::read(self.0.path().join("groups")).unwrap()
+        }
+
+        /// A daemon that starts with these files, and ends.
+        fn run(&self, files: &[(PathBuf, GroupTag)]) -> Result<(), Failure> {
+            let memory = self.memory();
+            memory.check(files, &Keyring::default())?;
+            memory.take(files, &Keyring::default());
+            Ok(())
+        }
+    }
+
+    fn scene() -> Scene {
+        Scene(tempfile::tempdir().unwrap())
+    }
+
+    fn path(name: &str) -> PathBuf {
+        Path::new("/etc/clew").join(name)
+    }
+
+    #[test]
+    fn another_group_needs_another_name_also_after_a_restart() {
+        let scene = scene();
+        scene.run(&[(path("a"), ONE), (path("b"), TWO)]).unwrap();
+        let refused = scene
+            .run(&[(path("a"), TWO), (path("b"), TWO)])
+            .unwrap_err();
+        assert_eq!(
+            refused.message,
+            "/etc/clew/a: this is another group's file now: group 0202020202020202 in the place of \
+             group 0101010101010101"
+        );
+        let hint = refused.hint.unwrap();
+        assert!(hint.starts_with(RENAME), "{hint}");
+        assert!(hint.contains(&format!("rm {}", scene.0.path().join("groups").display())));
+        // The ways out: another name; a start without the peer; to forget all.
+        scene.run(&[(path("a2"), TWO), (path("b"), TWO)]).unwrap();
+        scene.run(&[(path("a"), TWO)]).unwrap();
+        scene.run(&[(path("a"), ONE)]).unwrap_err();
+        std::fs::remove_file(scene.0.path().join("groups")).unwrap();
+        scene.run(&[(path("a"), ONE)]).unwrap();
+    }
+
+    #[test]
+    fn while_it_runs_there_is_nothing_to_remove() {
+        let scene = scene();
+        let memory = scene.memory();
+        let keys = Keyring::default();
+        memory.take(&[(path("a"), ONE)], &keys);
+        let refused = memory.check(&[(path("a"), TWO)], &keys).unwrap_err();
+        assert_eq!(refused.hint.as_deref(), Some(RENAME));
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_said_until_it_can() {
+        let scene = scene();
+        let folder = scene.0.path().join("lan");
+        let memory = Memory::read(folder.join("groups")).unwrap();
+        memory.take(&[], &Keyring::default());
+        let said = memory.keep_again().unwrap();
+        assert!(
+            said.contains("lan: folder does not exist: after a restart"),
+            "{said}"
+        );
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(memory.keep_again(), None);
+        assert!(folder.join("groups").is_file());
+    }
+
+    #[test]
+    fn a_file_in_the_folder_s_place_is_named() {
+        let scene = scene();
+        std::fs::write(scene.0.path().join("lan"), "").unwrap();
+        let refused = Memory::read(scene.0.path().join("lan/groups")).unwrap_err();
+        assert!(
+            refused
+                .message
+                .ends_with("/lan: need a folder, have a file"),
+            "{}",
+            refused.message
+        );
+        assert!(refused.hint.unwrap().starts_with("rm /"));
+    }
+
+    #[test]
+    fn a_file_is_the_same_from_whatever_folder_it_is_named() {
+        let scene = scene();
+        let here = std::env::current_dir().unwrap();
+        scene.run(&[("./a".into(), ONE)]).unwrap();
+        scene.run(&[(here.join("a"), TWO)]).unwrap_err();
+        scene.run(&[("a".into(), TWO)]).unwrap_err();
+    }
+
+    #[test]
+    fn a_file_of_before_is_read_and_one_of_later_is_not() {
+        let scene = scene();
+        let file = scene.0.path().join("groups");
+        let text = |id: u8| format!("[[{:?},3,{:?},7]]", [id; 8], [id; 32]);
+        std::fs::write(&file, text(1)).unwrap();
+        let newest = scene.memory().known().groups.clone();
+        assert_eq!((newest.len(), newest[0].epoch, newest[0].time), (1, 3, 7));
+        scene.run(&[(path("a"), TWO)]).unwrap();
+        assert_eq!(scene.memory().known().groups, newest, "it is not forgotten");
+        scene.run(&[(path("a"), ONE)]).unwrap_err();
+        for damaged in [
+            "",
+            "{}",
+            "[1]",
+            "{\"version\":3,\"groups\":[],\"files\":[]}",
+        ] {
+            std::fs::write(&file, damaged).unwrap();
+            let failure = Memory::read(file.clone()).unwrap_err();
+            assert!(failure.message.contains("damaged"), "{}", failure.message);
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::lock;
 use crate::failure::Failure;
-use clew_live::config::{CarrierMode, Config};
+use clew_live::config::Config;
+use clew_live::setup::own_networks;
+use clew_packet::Carrier;
 use ipnet::IpNet;
-use nix::ifaddrs::getifaddrs;
-use nix::sys::socket::SockaddrStorage;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
 
@@ -15,11 +15,9 @@ use std::sync::Mutex;
 /// An end point or a prefix is this host's.
 pub(super) fn refuse_own(config: &Config) -> Result<(), Failure> {
     // A host that does not tell its addresses is not refused for that.
-    let own: Vec<IpNet> = getifaddrs().map_or(Vec::new(), |all| {
-        all.filter(|one| one.interface_name != config.interface)
-            .filter_map(|one| network(one.address?, one.netmask))
-            .collect()
-    });
+    let own = own_networks().unwrap_or_default().into_iter();
+    let own = own.filter(|(interface, _)| *interface != config.interface);
+    let own: Vec<IpNet> = own.map(|(_, net)| net).collect();
     match found(config, &own) {
         Some(what) => Err(Failure::new(what)
             .hint("a peer is another host: its file and this host's name each other")),
@@ -56,19 +54,6 @@ fn endpoints(config: &Config) -> Vec<Option<SocketAddr>> {
     config.peers.iter().map(|peer| peer.endpoint).collect()
 }
 
-/// An address of this host, with the length of its network's prefix.
-fn network(address: SockaddrStorage, mask: Option<SockaddrStorage>) -> Option<IpNet> {
-    let ip = ip(&address)?;
-    let mask = mask.as_ref().and_then(self::ip);
-    let alone = IpNet::from(ip);
-    Some(mask.map_or(alone, |mask| IpNet::with_netmask(ip, mask).unwrap_or(alone)))
-}
-
-fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|at| IpAddr::V4(at.ip()));
-    v4.or_else(|| address.as_sockaddr_in6().map(|at| IpAddr::V6(at.ip())))
-}
-
 /// What is wrong. A prefix may be wider than the network that this host is on: the kernel delivers to
 /// its own addresses first. With trailers it may also be that network.
 fn found(config: &Config, own: &[IpNet]) -> Option<String> {
@@ -90,10 +75,8 @@ fn found(config: &Config, own: &[IpNet]) -> Option<String> {
         ));
     }
     let is_narrow = |prefix: &IpNet, one: &IpNet| match config.carrier {
-        CarrierMode::Trailer => prefix.prefix_len() == prefix.max_prefix_len(),
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
-            prefix.prefix_len() >= one.prefix_len()
-        }
+        Carrier::Trailer => prefix.prefix_len() == prefix.max_prefix_len(),
+        Carrier::UdpTunnel | Carrier::UdpTransport => prefix.prefix_len() >= one.prefix_len(),
     };
     config.prefixes().find_map(|prefix| {
         let mut own = own.iter();

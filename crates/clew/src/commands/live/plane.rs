@@ -11,11 +11,12 @@ use crate::metrics::LiveMetrics;
 use crate::random;
 use clew_engine::Keyring;
 use clew_live::adopt_listener;
-use clew_live::config::{CarrierMode, Config};
+use clew_live::config::Config;
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Given, Hooks, Loaded, run};
 use clew_live::setup::{Place, account, privileges};
 use clew_live::visible::visible;
+use clew_packet::Carrier;
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -99,8 +100,8 @@ fn prepare(path: &Path, config: &Config) -> Result<(Devices, FromFiles), Failure
     check_version(std::env::var(VERSION).ok().as_deref())?;
     let user = account(config)?;
     let given = match config.carrier {
-        CarrierMode::Trailer => Given::Copies(queue::start(path)?),
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => Given::Sockets(sockets()),
+        Carrier::Trailer => Given::Copies(queue::start(path)?),
+        Carrier::UdpTunnel | Carrier::UdpTransport => Given::Sockets(sockets()),
     };
     let devices = Devices::open(config, given).map_err(Failure::new)?;
     devices.detach();
@@ -150,7 +151,7 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
                 .hint("use clew up alone, or User= in the unit"),
         );
     }
-    if config.carrier == CarrierMode::Trailer {
+    if config.carrier == Carrier::Trailer {
         return Err(Failure::new(
             "carrier = \"trailer\": clew up --run-only has no privilege to open its sockets",
         )
@@ -203,7 +204,6 @@ fn serve(
     material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
     let endpoints = own::Endpoints::of(&config);
-    let known = place.known_groups();
     let hooks = Hooks {
         load: Box::new(move |config| {
             let fine = endpoints.refuse_own(config);
@@ -215,16 +215,8 @@ fn serve(
         succession: place.succession(),
         accepted: place.accepted(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        trouble: Box::new(move || {
-            if kept.keep_again() {
-                tracing::info!("there is room again: which group files are too old is kept");
-            }
-            let trouble = || format!("{}: {}", known.display(), material::NOT_KEPT);
-            let not_kept = (!kept.is_kept()).then(trouble);
-            let not_shown = lock(&unseen).as_mut().and_then(Shown::trouble);
-            let all: Vec<String> = not_kept.into_iter().chain(not_shown).collect();
-            (!all.is_empty()).then(|| all.join("; "))
-        }),
+        unkept: Box::new(move || kept.keep_again()),
+        trouble: Box::new(move || lock(&unseen).as_mut().and_then(Shown::trouble)),
         on_ready: Box::new(on_ready),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
@@ -242,7 +234,7 @@ fn serve(
 
 /// Says once what the kernel does not do.
 fn warn_of_fallbacks(config: &Config, devices: &Devices) {
-    if !config.offload || config.carrier == CarrierMode::Trailer {
+    if !config.offload || config.carrier == Carrier::Trailer {
         return;
     }
     let offloads = devices.offloads();

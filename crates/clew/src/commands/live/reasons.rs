@@ -85,7 +85,7 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
         }
         (List::Refused, "off") => "set `inbound` to accept the peer's packets",
         (List::Refused, "not-peer") => {
-            "add the address to the peer's `prefixes`, or correct `endpoint`"
+            "correct the peer's `group` or `endpoint`, or add the address to its `prefixes`"
         }
         (List::Refused, "no-cookie" | "busy" | "hold-full" | "no-verdict") => {
             "a flood, or too little processor time"

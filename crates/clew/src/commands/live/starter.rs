@@ -13,8 +13,8 @@ use super::teller::{BEAT, alive};
 use super::{bind_metrics, port_failed, replace};
 use crate::failure::Failure;
 use clew_live::carrier::Udp;
-use clew_live::config::CarrierMode;
 use clew_live::setup::EXCHANGE;
+use clew_packet::Carrier;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -72,8 +72,8 @@ impl<'a> Starter<'a> {
     pub fn new(up: &'a Supervised<'a>, signals: &'a SignalFd) -> Result<Self, Failure> {
         let port = up.config.port;
         let sockets = match up.config.carrier {
-            CarrierMode::Trailer => None,
-            CarrierMode::UdpTunnel | CarrierMode::UdpTransport => {
+            Carrier::Trailer => None,
+            Carrier::UdpTunnel | Carrier::UdpTransport => {
                 let bound = Udp::adopt(&listening()?, port);
                 let bound = bound.map_err(|error| port_failed(port, &error))?;
                 bound.mark(up.config.table);
@@ -249,7 +249,7 @@ impl<'a> Starter<'a> {
     /// Starts the data plane of another program, and ends the one that runs. What comes between waits
     /// in the sockets, and in the queue that the new one has of the interface.
     pub fn hand_over(&mut self, running: &mut Running, program: PathBuf) -> Result<(), Failure> {
-        if self.up.config.carrier == CarrierMode::Trailer {
+        if self.up.config.carrier == Carrier::Trailer {
             return Err(Failure::new(
                 "carrier = \"trailer\": the kernel's queue has one process, so nothing can be handed \
                  over: clew down, then clew up",

@@ -333,7 +333,7 @@ fn tell_peer(peer: &PeerStatus, status: &Status) {
     let learned = if peer.is_learned { " (learned)" } else { "" };
     let last = peer
         .seconds_ago
-        .map_or("none yet".into(), |ago| format!("last {ago} s ago"));
+        .map_or("no valid one yet".into(), |ago| format!("last {ago} s ago"));
     say!(
         "peer      {} at {endpoint}{learned}",
         shortened(&peer.prefixes)

@@ -209,8 +209,14 @@ impl<'a> Supervised<'a> {
         done.map_err(|mut failure| {
             if self.stays() {
                 failure.message += "; the set-up stays, and nothing passes";
-            } else if let Err(error) = self.place.undo() {
-                mention!("clew: warning: {error}");
+                return failure;
+            }
+            match self.place.undo() {
+                Err(error) => mention!("clew: warning: {error}"),
+                Ok(()) if self.planned.is_none() => {
+                    failure.message += "; the set-up that was there is undone";
+                }
+                Ok(()) => {}
             }
             failure
         })

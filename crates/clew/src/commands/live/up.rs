@@ -9,10 +9,11 @@ use super::{
 use crate::cli::{Stage, Up};
 use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
-use clew_live::config::{CarrierMode, Config};
+use clew_live::config::Config;
 use clew_live::setup::{
     Facts, Kept, Made, Place, Route, SetupError, account, plan, refuse_shared_prefixes, routes_now,
 };
+use clew_packet::Carrier;
 use nix::unistd::{User, geteuid};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
@@ -55,9 +56,8 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
     };
     let (user, group) = (checked.user.uid, checked.user.gid);
     let made = place.make(user, group)?;
-    if let Err(error) = place.make_state(user, group) {
-        tracing::warn!("{error}: after a restart an older group file would count");
-    }
+    // The data plane says why it can keep nothing there, once, and that it can again.
+    let _ = place.make_state(user, group);
     if !is_there(&config, &made)? && planned.is_none() {
         return Err(SetupError::Left(config.name.clone()).into());
     }
@@ -139,8 +139,8 @@ fn refuse_metrics(at: SocketAddr) -> Result<(), Failure> {
 /// Tells whether the carrier's port and the address for metrics can be had.
 fn tell_ports(config: &Config) -> Result<(), Failure> {
     let port = match config.carrier {
-        CarrierMode::Trailer => Ok(()),
-        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => tell_port(config),
+        Carrier::Trailer => Ok(()),
+        Carrier::UdpTunnel | Carrier::UdpTransport => tell_port(config),
     };
     let metrics = config.metrics.map_or(Ok(()), |at| {
         let refused = refuse_metrics(at);
@@ -167,7 +167,8 @@ fn tell_port(config: &Config) -> Result<(), Failure> {
         say!("UDP port       {port}, which {unit} has");
         return Ok(());
     }
-    say!("UDP port       no: {}", failure.message);
+    let why = failure.message.trim_start_matches("UDP port ");
+    say!("UDP port       {why}");
     Err(failure)
 }
 
@@ -207,8 +208,13 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     let place = Place::of(&config.name);
     if place.is_set_up() {
         tell_place(&place)?;
+        // A daemon has its port.
+        let ports = match place.processes() {
+            [None, None] => tell_ports(config),
+            _ => Ok(()),
+        };
         tell_keepalives(config, &routes_now(config)?);
-        return signs(config, state);
+        return signs(config, state).and_then(|status| ports.map(|()| status));
     }
     let ports = tell_ports(config);
     if !geteuid().is_root() {
