@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Longest request, in bytes.
 const REQUEST_MAX: u64 = 1 << 10;
 
-/// Longest answer, in bytes: three times what the most peers and prefixes need.
+/// Longest answer, in bytes: twice what the most peers and prefixes need.
 const ANSWER_MAX: u64 = 1 << 20;
 
 /// How long the other end may be silent.

@@ -21,11 +21,11 @@ pub struct Identity {
     overlap: u64,
 }
 
-/// The longest overlap: half of the grace that verifiers give by default.
+/// The longest overlap: half of the default grace.
 const OVERLAP_MAX: Duration = Duration::from_secs(30);
 
 /// Returns how long a machine goes on signing in an epoch after the next one started: half of the grace that
-/// verifiers give.
+/// this host gives others, as if all hosts gave the same.
 ///
 /// Who hears of an epoch first would else sign in one that others do not know yet, and all that it sends
 /// would be lost there. The other half is for clocks that differ, and for packets on their way.
@@ -162,7 +162,8 @@ impl Identity {
         &self.machine.machine
     }
 
-    /// Returns the key of the epoch in force, or with an overlap of the one before. The first call for an epoch takes milliseconds:
+    /// Returns the key of the epoch in force, or with an overlap of the one before. The first call for an epoch
+    /// takes milliseconds:
     /// [`prepare`](Self::prepare) does that ahead.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! What the threads of a data plane share.
 //!
 //! A thread that holds a lock takes only those behind it in this order: `delivery`, `peers`, `outbound`,
-//! that of `accepted`, `inbound`; then one of `config`, `identity` and `drops`, with no other behind it. No lock is held while a
-//! signature is verified, or a file is written. `outbound` is held while precursors are prepared that the pool lacks: 8 at a time.
+//! that of `accepted`, `inbound`; then one of `config`, `identity` and `drops`, with no other behind it.
+//! No lock is held while a signature is verified. `delivery` is held while a write of `accepted` is waited for,
+//! 100 ms at most, and `outbound` while precursors are prepared that the pool lacks: 8 at a time.
 
 use super::accepted::Accepted;
 use super::drops::{DroppedIn, Drops};

@@ -1,5 +1,6 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
+mod journal;
 mod locks;
 mod remove;
 mod settings;
@@ -9,12 +10,13 @@ pub use locks::Lock;
 use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
 use crate::config::plain;
 use crate::files;
-use nix::unistd::{Gid, Uid, chown};
+use journal::{whole_lines, write_line};
+use nix::unistd::{Gid, Uid, chown, geteuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::warn;
@@ -28,7 +30,7 @@ const LOCK: &str = "lock";
 /// How long a data plane may take to end when its supervisor was killed.
 const LEAVING: Duration = Duration::from_secs(3);
 
-/// How long the undo of another daemon may take. It is less than `clew down` gives a supervisor to end.
+/// How long the undo of another daemon may take.
 const OTHERS_UNDO: Duration = Duration::from_secs(10);
 
 /// How long the removal of the folder may take, whatever is in it.
@@ -280,8 +282,7 @@ impl Place {
         let mut maker = DirBuilder::new();
         let made = maker.recursive(true).mode(mode).create(path);
         // The caller's umask is for files with secrets.
-        let permitted = made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(mode)));
-        self.failed(path, permitted)
+        self.failed(path, made.and_then(|()| permit(path, mode)))
     }
 
     fn failed<T>(&self, path: &Path, done: io::Result<T>) -> Result<T, SetupError> {
@@ -338,9 +339,10 @@ impl Place {
         let mut options = OpenOptions::new();
         let file = options.append(true).create(true).mode(0o600).open(&path);
         let mut file = self.failed(&path, file)?;
+        let mut journal = self.failed(&path, files::read(&path, FILE_MAX))?;
         for step in steps {
             if let Some(undo) = &step.undo {
-                let written = write_line(&mut file, undo);
+                let written = write_line(&mut file, &mut journal, undo);
                 self.failed(&path, written)?;
             }
             programs::act(&step.action)?;
@@ -430,18 +432,16 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_str(&files::read(path, FILE_MAX).ok()?).ok()
 }
 
-fn write_line(file: &mut File, action: &Action) -> io::Result<()> {
-    let mut line = serde_json::to_string(action)?;
-    line.push('\n');
-    file.write_all(line.as_bytes())?;
-    file.sync_all()
-}
-
-/// The lines of a file, with their numbers. A last one without its end was never followed by its step.
-fn whole_lines(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
-    let whole: Vec<&str> = text.split_inclusive('\n').collect();
-    let whole = whole.into_iter().enumerate();
-    whole.filter_map(|(at, line)| Some((at + 1, line.strip_suffix('\n')?)))
+/// Gives a folder its mode. Only a file's owner may do that without a capability more (CAP_FOWNER).
+fn permit(path: &Path, mode: u32) -> io::Result<()> {
+    let found = fs::metadata(path)?;
+    if found.permissions().mode() & 0o7777 == mode {
+        return Ok(());
+    }
+    if found.uid() != geteuid().as_raw() {
+        chown(path, Some(geteuid()), None)?;
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 #[cfg(test)]

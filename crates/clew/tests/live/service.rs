@@ -134,13 +134,21 @@ fn the_unit_s_capabilities_suffice() {
             _ => lan.configure(host, &keys, true),
         });
         lan.up(TWO, &two, &[]);
-        let mut command = lan.within(ONE, "sh");
-        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_clew"), "up"]);
-        let mut daemon = command.arg(&one).spawn().unwrap();
-        until("a ping", || {
-            assert_eq!(daemon.try_wait().unwrap(), None, "it ended");
-            lan.pings(ONE, &Lan::v4(TWO))
-        });
+        let start = |lan: &Lan| {
+            let mut command = lan.within(ONE, "sh");
+            command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_clew"), "up"]);
+            let mut daemon = command.arg(&one).spawn().unwrap();
+            until("a ping", || {
+                assert_eq!(daemon.try_wait().unwrap(), None, "it ended");
+                lan.pings(ONE, &Lan::v4(TWO))
+            });
+            daemon
+        };
+        // The folders of a killed one belong to the data plane's user.
+        let mut killed = start(&lan);
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let mut daemon = start(&lan);
         lan.down(ONE);
         assert!(daemon.wait().unwrap().success());
         assert_eq!(lan.state(ONE), before);

@@ -28,6 +28,8 @@ pub(super) fn is_reported(error: &io::Error) -> bool {
         libc::EINTR,
         libc::ENOBUFS,
         libc::ENOMEM,
+        // A filter of this host; no router's answer has it.
+        libc::EPERM,
         libc::EADDRNOTAVAIL,
         libc::EINVAL,
         libc::EIO,

@@ -1,6 +1,7 @@
 //! Settings of the kernel that more than one daemon needs: the last one that goes down puts them back.
 
-use super::{FILE_MAX, Place, whole_lines};
+use super::journal::whole_lines;
+use super::{FILE_MAX, Place};
 use crate::files;
 use crate::setup::{Action, kept};
 use nix::errno::Errno;

@@ -7,6 +7,7 @@ use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use nix::libc;
 use nix::unistd::{getgid, getuid};
 use skipped::skipped;
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 fn shell(text: &str) -> Action {
@@ -68,6 +69,25 @@ fn undo_goes_backwards_and_leaves_nothing() {
     assert_eq!(scene.said(), ["c", "b", "a"]);
     assert!(!scene.place.folder.exists());
     scene.place.undo().unwrap();
+}
+
+/// A step that fails every second would fill the disk. A line that the disk cut does not spoil the next one.
+#[test]
+fn the_journal_has_each_undo_once_and_whole() {
+    let scene = scene();
+    let _lock = scene.make().unwrap();
+    let failing = [step("exit 1", &scene.says("a"))];
+    for _ in 0..3 {
+        scene.place.carry_out(&failing).unwrap_err();
+    }
+    let path = scene.place.undo_file();
+    let journal = fs::read_to_string(&path).unwrap();
+    assert_eq!(journal.lines().count(), 1);
+    fs::write(&path, &journal[..journal.len() / 2]).unwrap();
+    let other = [step("true", &scene.says("b"))];
+    scene.place.carry_out(&other).unwrap();
+    let undone = scene.place.undo().unwrap_err();
+    assert_eq!(scene.said(), ["b"], "{undone}");
 }
 
 /// The undo of the step that failed is on the list, since it may have been half-done.

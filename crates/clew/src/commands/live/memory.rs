@@ -190,7 +190,13 @@ impl Memory {
                 .map(|(path, group)| (path.clone(), group.0))
                 .collect(),
         };
-        files::replace(&self.file, serde_json::to_string(&kept)?.as_bytes())
+        // An empty file after a loss of power would be a damaged one.
+        files::replace_with(
+            &self.file,
+            serde_json::to_string(&kept)?.as_bytes(),
+            0o600,
+            true,
+        )
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -40,13 +40,15 @@ impl Endpoints {
     /// # Errors
     /// As [`refuse_own`].
     pub fn refuse_own(&self, config: &Config) -> Result<(), Failure> {
-        let mut known = lock(&self.0);
-        let new = endpoints(config);
-        if *known != new {
-            refuse_own(config)?;
-            *known = new;
+        match *lock(&self.0) == endpoints(config) {
+            true => Ok(()),
+            false => refuse_own(config),
         }
-        Ok(())
+    }
+
+    /// Remembers those of a configuration that came into force.
+    pub fn take(&self, config: &Config) {
+        *lock(&self.0) = endpoints(config);
     }
 }
 

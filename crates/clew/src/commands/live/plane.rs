@@ -208,7 +208,9 @@ fn serve(
         load: Box::new(move |config| {
             let fine = endpoints.refuse_own(config);
             let taken = fine.and_then(|()| material::take(config, &memory));
-            taken.map_err(|failure| failure.message)
+            taken
+                .inspect(|_| endpoints.take(config))
+                .map_err(|failure| failure.message)
         }),
         rng: random::os,
         path: path.to_owned(),
