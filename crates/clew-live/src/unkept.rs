@@ -30,6 +30,15 @@ pub fn unkept(path: &Path, error: &io::Error) -> String {
     )
 }
 
+/// Returns that the writes of a file there hang, what that means, and what helps. No packet waits for them.
+pub fn slow(path: &Path) -> String {
+    let folder = path.parent().unwrap_or(path).display();
+    format!(
+        "{folder}: the disk is slow: after a restart an older group file would count, and after a crash replays may; \
+         see what keeps the disk busy"
+    )
+}
+
 /// Returns the file that is where a folder should be, on the way to `path`.
 pub fn in_the_way(path: &Path) -> Option<&Path> {
     let is_file = |at: &&Path| fs::metadata(at).is_ok_and(|is| !is.is_dir());

@@ -14,7 +14,7 @@ mod tests;
 use super::shared::{Shared, lock};
 use crate::files;
 use crate::receiver::Inbound;
-use crate::unkept::unkept;
+use crate::unkept::{slow, unkept};
 use clew_packet::{AcceptedSeconds, GroupTag, Interval, KeySource, SECOND_NS, Timestamp};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -201,7 +201,7 @@ impl Accepted {
         let (state, waited) = self.keeper.wait_while(state, END_WAIT, is_open);
         drop(state);
         if waited {
-            warn!("{}", self.keeper.slow());
+            warn!("{}", slow(&self.keeper.path));
         }
     }
 
@@ -215,7 +215,7 @@ impl Accepted {
     pub fn trouble(&self) -> Option<String> {
         match &lock(&self.keeper.state).trouble {
             Some(Trouble::Failed(sentence)) => Some(sentence.clone()),
-            Some(Trouble::Slow) => Some(self.keeper.slow()),
+            Some(Trouble::Slow) => Some(slow(&self.keeper.path)),
             None => None,
         }
     }
@@ -266,14 +266,6 @@ impl Keeper {
             state.trouble = trouble;
             self.changed.notify_all();
         }
-    }
-
-    fn slow(&self) -> String {
-        let path = self.path.display();
-        format!(
-            "{path}: the disk is slow: packets no longer wait for it, so after a crash replays may count; see what \
-             keeps the disk busy"
-        )
     }
 }
 

@@ -138,7 +138,7 @@ fn a_disk_that_hangs_stops_neither_packets_nor_answers() {
     both(&mut lan, ENFORCE);
     let plane = lan.processes(TWO)[1];
     let threads = stop(plane, "clew-accepted");
-    let said = "accepted: the disk is slow";
+    let said = ": the disk is slow";
     until("the news", || {
         assert!(lan.pings(ONE, &Lan::v4(TWO)), "it goes on");
         notices(&lan, TWO).contains(said)

@@ -8,12 +8,15 @@ use crate::newest::{Newest, NoSuccessor, follows};
 use clew_engine::Keyring;
 use clew_group::EpochId;
 use clew_live::files;
-use clew_live::unkept::{in_the_way, unkept};
+use clew_live::unkept::{in_the_way, slow, unkept};
 use clew_packet::GroupTag;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
 
 /// Group, newest epoch, its id, time of the register: as the file keeps it.
 type KeptGroup = ([u8; 8], u32, [u8; 32], u64);
@@ -46,11 +49,26 @@ const FILE_MAX: u64 = 8 << 20;
 const RENAME: &str =
     "if it is meant: another name for the file, and that name as the peer's `group`";
 
+/// How long a write is waited for each time: the control socket is answered in between.
+const WRITE_WAIT: Duration = Duration::from_millis(100);
+
+/// Writes the file as a whole.
+type Write = fn(&Path, &[u8]) -> io::Result<()>;
+
 /// What is known of group files.
 #[derive(Debug)]
 pub(super) struct Memory {
     known: Mutex<Known>,
     file: PathBuf,
+    write: Write,
+}
+
+/// A write that may hang: a thread of its own does it.
+#[derive(Debug)]
+struct Writing {
+    /// Of [`Known::changes`], how many it has.
+    changes: u64,
+    done: Receiver<io::Result<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -61,8 +79,11 @@ struct Known {
     is_running: bool,
     /// Of each group, what was read by this process or an earlier one.
     groups: Vec<Newest>,
+    /// How often that changed.
+    changes: u64,
     /// Whether the file has all that.
     is_kept: bool,
+    writing: Option<Writing>,
 }
 
 impl Memory {
@@ -90,6 +111,8 @@ impl Memory {
         Ok(Self {
             known: Mutex::new(known),
             file,
+            // Synced: an empty file after a loss of power would be a damaged one.
+            write: |file, content| files::replace_with(file, content, 0o600, true),
         })
     }
 
@@ -150,13 +173,10 @@ impl Memory {
         files.sort();
         files.dedup();
         let is_same = known.groups == groups && known.files == files;
-        let is_kept = is_same && known.is_kept;
-        *known = Known {
-            files,
-            is_running: true,
-            groups,
-            is_kept,
-        };
+        known.is_kept &= is_same;
+        known.changes += u64::from(!is_same);
+        known.is_running = true;
+        (known.files, known.groups) = (files, groups);
         drop(known);
         // It is tried again every second, and said then.
         let _ = self.keep_again();
@@ -165,43 +185,68 @@ impl Memory {
     /// Keeps what is not kept yet. Returns why that fails, and what helps.
     pub fn keep_again(&self) -> Option<String> {
         let mut known = self.known();
-        if known.is_kept {
-            return None;
+        while !known.is_kept {
+            let writing = known.writing.take().unwrap_or_else(|| self.begin(&known));
+            match writing.done.recv_timeout(WRITE_WAIT) {
+                Ok(Ok(())) => known.is_kept = writing.changes == known.changes,
+                Ok(Err(error)) => return Some(unkept(&self.file, &error)),
+                Err(RecvTimeoutError::Timeout) => {
+                    known.writing = Some(writing);
+                    return Some(slow(&self.file));
+                }
+                // Its thread is gone without a word.
+                Err(RecvTimeoutError::Disconnected) => return Some(slow(&self.file)),
+            }
         }
-        let written = self.write(&known);
-        known.is_kept = written.is_ok();
-        written.err().map(|error| unkept(&self.file, &error))
+        None
     }
 
-    fn write(&self, known: &Known) -> io::Result<()> {
-        let kept = |newest: &Newest| -> KeptGroup {
-            let Newest {
-                group,
-                epoch,
-                id,
-                time,
-            } = *newest;
-            (group.0, epoch, id.0, time)
+    /// Begins to write what is known now.
+    fn begin(&self, known: &Known) -> Writing {
+        let (said, done) = channel();
+        let (file, write, content) = (self.file.clone(), self.write, content(known));
+        let failed = said.clone();
+        let write = move || {
+            let written = content.and_then(|content| write(&file, &content));
+            // Nobody listens if the daemon ends.
+            let _ = said.send(written);
         };
-        let kept = KeptAll {
-            version: VERSION,
-            groups: known.groups.iter().map(kept).collect(),
-            files: { known.files.iter() }
-                .map(|(path, group)| (path.clone(), group.0))
-                .collect(),
-        };
-        // An empty file after a loss of power would be a damaged one.
-        files::replace_with(
-            &self.file,
-            serde_json::to_string(&kept)?.as_bytes(),
-            0o600,
-            true,
-        )
+        let begun = thread::Builder::new()
+            .name("clew-groups".into())
+            .spawn(write);
+        if let Err(error) = begun {
+            let _ = failed.send(Err(error));
+        }
+        Writing {
+            changes: known.changes,
+            done,
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         lock(&self.known)
     }
+}
+
+/// What the file is to have.
+fn content(known: &Known) -> io::Result<Vec<u8>> {
+    let kept = |newest: &Newest| -> KeptGroup {
+        let Newest {
+            group,
+            epoch,
+            id,
+            time,
+        } = *newest;
+        (group.0, epoch, id.0, time)
+    };
+    let kept = KeptAll {
+        version: VERSION,
+        groups: known.groups.iter().map(kept).collect(),
+        files: { known.files.iter() }
+            .map(|(path, group)| (path.clone(), group.0))
+            .collect(),
+    };
+    Ok(serde_json::to_vec(&kept)?)
 }
 
 /// Why a file of the daemon's folder cannot be read, and what helps.
@@ -231,8 +276,10 @@ fn known_of(text: &str) -> Option<Known> {
         files: files.map(|(path, group)| (path, GroupTag(group))).collect(),
         is_running: false,
         groups: groups.into_iter().map(newest).collect(),
+        changes: 0,
         // It is written at each start: a disk that takes nothing is noticed then.
         is_kept: false,
+        writing: None,
     })
 }
 
@@ -272,6 +319,34 @@ mod tests {
 
     fn path(name: &str) -> PathBuf {
         Path::new("/etc/clew").join(name)
+    }
+
+    /// Hangs until the file of the same name with `.go` is there, and writes then.
+    fn hanging(file: &Path, content: &[u8]) -> io::Result<()> {
+        while !file.with_extension("go").exists() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        files::replace(file, content)
+    }
+
+    #[test]
+    fn a_disk_that_hangs_stops_nobody() {
+        let scene = scene();
+        let memory = Memory {
+            write: hanging,
+            ..scene.memory()
+        };
+        let began = std::time::Instant::now();
+        memory.take(&[(path("a"), ONE)], &Keyring::default());
+        let said = memory.keep_again().unwrap();
+        assert!(said.contains("the disk is slow"), "{said}");
+        // What comes meanwhile is kept, too.
+        memory.take(&[(path("b"), TWO)], &Keyring::default());
+        assert!(memory.keep_again().is_some());
+        assert!(began.elapsed() < Duration::from_secs(5));
+        std::fs::write(scene.0.path().join("groups.go"), "").unwrap();
+        while memory.keep_again().is_some() {}
+        assert_eq!(scene.memory().known().files, [(name_of(&path("b")), TWO)]);
     }
 
     #[test]
