@@ -164,6 +164,19 @@ mod tests {
         );
     }
 
+    /// Another group's file is as likely as a forgotten address. Status and page say so.
+    #[test]
+    fn who_is_no_peer_may_have_another_group() {
+        let said = sentence(List::Refused, "not-peer").unwrap();
+        let mut rows = PAGE.lines();
+        let row = rows.find(|row| row.starts_with("| refused | `not-peer`"));
+        for text in [&said, row.unwrap()] {
+            for key in ["`group`", "`endpoint`", "`prefixes`"] {
+                assert!(text.contains(key), "{key}: {text}");
+            }
+        }
+    }
+
     /// The table of the page has each reason of each list once, and no other.
     #[test]
     fn the_page_has_every_reason() {
