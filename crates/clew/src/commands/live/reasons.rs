@@ -4,6 +4,7 @@ use crate::report::explain;
 use clew_live::daemon::{DroppedIn, DroppedOut};
 use clew_live::receiver::Refused;
 use clew_live::sender::Unsent;
+use clew_live::status::{PeerStatus, Status};
 use clew_packet::{Reason, Verdict};
 
 /// One of the lists of `clew status`.
@@ -62,6 +63,28 @@ fn of<const N: usize>(all: [(&str, &str); N], name: &str) -> Option<String> {
     let about = about.trim_end_matches('.');
     let first = about.get(..1)?.to_lowercase();
     Some(format!("{first}{}", about.get(1..)?))
+}
+
+/// Why nothing valid may have come from a peer. A datagram of another carrier is not seen at all.
+pub(super) fn silence(peer: &PeerStatus, status: &Status) -> String {
+    let inn = &status.inbound;
+    let (nothing, carrier) = ("nothing valid came from it", &status.carrier);
+    if inn.datagrams > 0 && inn.packets == 0 {
+        return format!("{nothing}: the reasons are listed below");
+    }
+    if carrier == "trailer" {
+        return format!(
+            "{nothing}: has it sent anything, and is clew up there with carrier = \"{carrier}\"?"
+        );
+    }
+    let (address, port) = match peer.endpoint {
+        Some(at) => (format!(", is {at} its address"), format!(" {}", at.port())),
+        None => (", with this host as its endpoint".to_owned(), String::new()),
+    };
+    format!(
+        "{nothing}: has it sent anything, is clew up there with carrier = \"{carrier}\"{address}, \
+         and do both firewalls accept UDP port{port}?"
+    )
 }
 
 /// What an administrator can do. `None` if nothing helps, or nothing is wrong.
@@ -199,5 +222,37 @@ mod tests {
             );
             assert_eq!(found.len(), wanted.len(), "{word}: one is there twice");
         }
+    }
+
+    #[test]
+    fn a_silent_peer_is_explained() {
+        let mut peer = PeerStatus {
+            prefixes: vec!["10.0.0.2/32".into()],
+            endpoint: Some("10.0.0.2:7".parse().unwrap()),
+            is_learned: false,
+            path_mtu: 1500,
+            packets: 0,
+            seconds_ago: None,
+        };
+        let mut status = Status {
+            carrier: "udp-tunnel".into(),
+            ..Status::default()
+        };
+        let said = silence(&peer, &status);
+        let wanted = "nothing valid came from it: has it sent anything, is clew up there with \
+                      carrier = \"udp-tunnel\", is 10.0.0.2:7 its address, and do both firewalls \
+                      accept UDP port 7?";
+        assert_eq!(said, wanted);
+        status.inbound.datagrams = 3;
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("the reasons are listed below"), "{said}");
+        status.inbound.packets = 3;
+        assert_eq!(silence(&peer, &status), wanted);
+        peer.endpoint = None;
+        let said = silence(&peer, &status);
+        assert!(said.contains("with this host as its endpoint"), "{said}");
+        status.carrier = "trailer".into();
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("with carrier = \"trailer\"?"), "{said}");
     }
 }

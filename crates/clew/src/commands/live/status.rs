@@ -2,7 +2,7 @@
 
 use super::failing::Failing;
 use super::place;
-use super::reasons::{List, sentence};
+use super::reasons::{List, sentence, silence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
@@ -16,9 +16,6 @@ use nix::unistd::geteuid;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-
-/// A peer that was silent for so many seconds after the start needs a word.
-const SILENCE: u64 = 10;
 
 /// Most prefixes of a peer that are shown.
 const PREFIXES_SHOWN: usize = 8;
@@ -343,7 +340,7 @@ fn tell_peer(peer: &PeerStatus, status: &Status) {
         peer.path_mtu,
         peer.packets
     );
-    if peer.seconds_ago.is_none() && status.seconds >= SILENCE {
+    if peer.seconds_ago.is_none() {
         say!("          {}", silence(peer, status));
     }
 }
@@ -354,21 +351,6 @@ fn shortened(prefixes: &[String]) -> String {
     match prefixes.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-/// Why nothing valid may have come from a peer.
-fn silence(peer: &PeerStatus, status: &Status) -> String {
-    let inn = &status.inbound;
-    let is_refused = inn.datagrams > 0 && inn.packets == 0;
-    let port = peer.endpoint.map(|at| format!(" {}", at.port()));
-    match (status.carrier.as_str(), is_refused) {
-        (_, true) => "nothing valid came from it: the reasons are listed below".into(),
-        ("trailer", _) => "nothing valid came from it: is clew up there?".into(),
-        _ => format!(
-            "nothing valid came from it: is clew up there, and do both firewalls accept UDP port{}?",
-            port.unwrap_or_default()
-        ),
     }
 }
 
@@ -418,33 +400,5 @@ mod tests {
         assert_eq!(shortened(&prefixes[..2]), "10.0.0.0/16, 10.1.0.0/16");
         assert!(shortened(&prefixes[..8]).ends_with(", 10.7.0.0/16"));
         assert!(shortened(&prefixes).ends_with(", 10.7.0.0/16 and 1993 more"));
-    }
-
-    #[test]
-    fn a_silent_peer_is_explained() {
-        let peer = PeerStatus {
-            prefixes: vec!["10.0.0.2/32".into()],
-            endpoint: Some("10.0.0.2:7".parse().unwrap()),
-            is_learned: false,
-            path_mtu: 1500,
-            packets: 0,
-            seconds_ago: None,
-        };
-        let mut status = Status {
-            carrier: "udp-tunnel".into(),
-            ..Status::default()
-        };
-        let said = silence(&peer, &status);
-        assert!(
-            said.ends_with("do both firewalls accept UDP port 7?"),
-            "{said}"
-        );
-        status.inbound.datagrams = 3;
-        let said = silence(&peer, &status);
-        assert!(said.ends_with("the reasons are listed below"), "{said}");
-        status.inbound.packets = 3;
-        assert!(silence(&peer, &status).contains("UDP port 7"));
-        status.carrier = "trailer".into();
-        assert!(!silence(&peer, &status).contains("UDP"));
     }
 }
