@@ -22,9 +22,9 @@ pub(super) enum List {
     DroppedIn,
 }
 
-/// Returns what a reason means and what to do, in one line. `None` if the packets were good, or
+/// Returns what a reason means and what to do with that carrier, in one line. `None` if the packets were good, or
 /// another version of the program counts reasons that this one does not know.
-pub(super) fn sentence(list: List, name: &str) -> Option<String> {
+pub(super) fn sentence(list: List, name: &str, carrier: &str) -> Option<String> {
     let meaning = match list {
         List::Verdicts => Reason::ALL
             .into_iter()
@@ -36,7 +36,7 @@ pub(super) fn sentence(list: List, name: &str) -> Option<String> {
         List::DroppedOut => of(DroppedOut::ALL.map(|r| (r.as_str(), r.about())), name)?,
         List::DroppedIn => of(DroppedIn::ALL.map(|r| (r.as_str(), r.about())), name)?,
     };
-    Some(match advice(list, name) {
+    Some(match advice(list, name, carrier) {
         Some(advice) => format!("{meaning}; {advice}"),
         None => meaning,
     })
@@ -88,7 +88,7 @@ pub(super) fn silence(peer: &PeerStatus, status: &Status) -> String {
 }
 
 /// What an administrator can do. `None` if nothing helps, or nothing is wrong.
-fn advice(list: List, name: &str) -> Option<&'static str> {
+fn advice(list: List, name: &str, carrier: &str) -> Option<&'static str> {
     Some(match (list, name) {
         (List::Verdicts, "unknown-epoch") => "put the newest file of the peer's group here",
         (List::Verdicts, "epoch-over") => "run clew update on the peer",
@@ -117,6 +117,9 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
         (List::Unsent, "no-key") => "see `signs`; then run clew update",
         (List::Unsent, "pool-empty") => "raise `pool`, or set `when-empty` to sign-online",
         (List::Unsent, "queue-full" | "too-late") => "this host signs less than it is to send",
+        (List::Unsent, "no-room") if carrier == "trailer" => {
+            "long packets and those in IP fragments need `carrier` udp-tunnel, or a larger `path-mtu`"
+        }
         (List::Unsent, "no-room") => "raise `path-mtu`, or lower `mtu`",
         (List::DroppedOut, "send-busy" | "send-failed" | "cookie-unsent") => {
             "look at the interface that leads to the peer"
@@ -132,6 +135,8 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    const UDP: &str = "udp-tunnel";
 
     const PAGE: &str = include_str!("../../../../../docs/book/src/live.md");
 
@@ -159,7 +164,7 @@ mod tests {
             for name in names(list) {
                 let is_good =
                     list == List::Verdicts && ["ok", "vouched", "reordered"].contains(&name);
-                let sentence = sentence(list, name);
+                let sentence = sentence(list, name, UDP);
                 assert_eq!(sentence.is_none(), is_good, "{name}");
                 let sentence = sentence.unwrap_or_default();
                 assert!(
@@ -167,7 +172,7 @@ mod tests {
                     "{sentence}"
                 );
             }
-            assert_eq!(sentence(list, "no-such-reason"), None);
+            assert_eq!(sentence(list, "no-such-reason", UDP), None);
         }
     }
 
@@ -177,10 +182,10 @@ mod tests {
         for name in LISTS.into_iter().flat_map(|(list, _)| names(list)) {
             assert!(known.insert(name), "{name} means two things");
         }
-        let queue_full = sentence(List::Unsent, "queue-full").unwrap();
+        let queue_full = sentence(List::Unsent, "queue-full", UDP).unwrap();
         assert!(queue_full.starts_with("too many bytes waited; "));
-        assert_eq!(sentence(List::DroppedIn, "queue-full"), None);
-        let epoch = sentence(List::Verdicts, "unknown-epoch").unwrap();
+        assert_eq!(sentence(List::DroppedIn, "queue-full", UDP), None);
+        let epoch = sentence(List::Verdicts, "unknown-epoch", UDP).unwrap();
         assert_eq!(
             epoch,
             "epoch is not in the group file; put the newest file of the peer's group here"
@@ -190,7 +195,7 @@ mod tests {
     /// Another group's file is as likely as a forgotten address. Status and page say so.
     #[test]
     fn who_is_no_peer_may_have_another_group() {
-        let said = sentence(List::Refused, "not-peer").unwrap();
+        let said = sentence(List::Refused, "not-peer", UDP).unwrap();
         let mut rows = PAGE.lines();
         let row = rows.find(|row| row.starts_with("| refused | `not-peer`"));
         for text in [&said, row.unwrap()] {
@@ -198,6 +203,21 @@ mod tests {
                 assert!(text.contains(key), "{key}: {text}");
             }
         }
+    }
+
+    /// With trailers the interface takes nothing that has no room, but for packets in IP fragments.
+    #[test]
+    fn no_room_is_cured_by_another_carrier() {
+        let said = sentence(List::Unsent, "no-room", UDP).unwrap();
+        assert!(
+            said.ends_with("; raise `path-mtu`, or lower `mtu`"),
+            "{said}"
+        );
+        let said = sentence(List::Unsent, "no-room", "trailer").unwrap();
+        assert!(
+            said.contains("udp-tunnel") && !said.contains("`mtu`"),
+            "{said}"
+        );
     }
 
     /// The table of the page has each reason of each list once, and no other.

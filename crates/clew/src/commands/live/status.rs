@@ -194,8 +194,8 @@ fn tell(status: &Status) {
     for peer in &status.peers {
         tell_peer(peer, status);
     }
-    tell_outbound(&status.outbound);
-    tell_inbound(&status.inbound);
+    tell_outbound(&status.outbound, &status.carrier);
+    tell_inbound(&status.inbound, &status.carrier);
     tell_filtered(status);
     tell_clock(status.clock, status.inbound.clock_steps);
     for notice in &status.notices {
@@ -215,7 +215,7 @@ fn tell_clock(clock: ClockStatus, steps: u64) {
     }
 }
 
-fn tell_outbound(out: &OutboundStatus) {
+fn tell_outbound(out: &OutboundStatus, carrier: &str) {
     say!(
         "out       {} packets, {} signatures{}{}",
         out.packets,
@@ -223,8 +223,8 @@ fn tell_outbound(out: &OutboundStatus) {
         quantiles(" of", &out.k, " packets"),
         quantiles(", waited", &out.waits, " us")
     );
-    list(List::Unsent, &out.unsent);
-    list(List::DroppedOut, &out.dropped);
+    list(List::Unsent, &out.unsent, carrier);
+    list(List::DroppedOut, &out.dropped, carrier);
     counts([
         (out.online, "signatures computed without a precursor"),
         (out.fragments, "fragments of long packets"),
@@ -233,7 +233,7 @@ fn tell_outbound(out: &OutboundStatus) {
     ]);
 }
 
-fn tell_inbound(inn: &InboundStatus) {
+fn tell_inbound(inn: &InboundStatus, carrier: &str) {
     say!(
         "in        {} packets, {} of {} signatures good{}; gate {}",
         inn.packets,
@@ -242,9 +242,9 @@ fn tell_inbound(inn: &InboundStatus) {
         quantiles(", waited", &inn.waits, " us"),
         inn.gate
     );
-    list(List::Verdicts, &inn.verdicts);
-    list(List::Refused, &inn.refused);
-    list(List::DroppedIn, &inn.dropped);
+    list(List::Verdicts, &inn.verdicts, carrier);
+    list(List::Refused, &inn.refused, carrier);
+    list(List::DroppedIn, &inn.dropped, carrier);
     counts([
         (
             inn.late,
@@ -369,9 +369,9 @@ fn quantiles(before: &str, of: &Distribution, unit: &str) -> String {
     }
 }
 
-fn list(list: List, counts: &BTreeMap<String, u64>) {
+fn list(list: List, counts: &BTreeMap<String, u64>, carrier: &str) {
     for (reason, count) in counts {
-        match sentence(list, reason) {
+        match sentence(list, reason, carrier) {
             Some(sentence) => say!("  {count:>9}  {reason}: {sentence}"),
             None => say!("  {count:>9}  {reason}"),
         }
