@@ -90,6 +90,10 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            // The supervisor starts the data plane again.
+            if place.processes()[0].is_some() {
+                return without_daemon(place);
+            }
             Failure::new(format!("{name}: its daemon ended before it answered"))
                 .no()
                 .hint(format!("run clew status {name} again"))
