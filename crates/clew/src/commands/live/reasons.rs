@@ -124,6 +124,9 @@ fn advice(list: List, name: &str, carrier: &str) -> Option<&'static str> {
         (List::DroppedOut, "send-busy" | "send-failed" | "cookie-unsent") => {
             "look at the interface that leads to the peer"
         }
+        (List::DroppedIn, "socket-full") => {
+            "wrong checksums of all sockets are in `nstat -az UdpInCsumErrors Udp6InCsumErrors`"
+        }
         (List::DroppedIn, "nfqueue-full" | "nfqueue-buffer" | "copy-full") => {
             "more came than this host verifies"
         }
@@ -218,6 +221,19 @@ mod tests {
             said.contains("udp-tunnel") && !said.contains("`mtu`"),
             "{said}"
         );
+    }
+
+    /// The kernel has one counter for both.
+    #[test]
+    fn a_socket_that_drops_may_have_had_room() {
+        let said = sentence(List::DroppedIn, "socket-full", UDP).unwrap();
+        let mut rows = PAGE.lines();
+        let row = rows.find(|row| row.starts_with("| dropped, in | `socket-full` |"));
+        for text in [&said, row.unwrap()] {
+            for word in ["more came", "checksums", "UdpInCsumErrors"] {
+                assert!(text.contains(word), "{word}: {text}");
+            }
+        }
     }
 
     /// The table of the page has each reason of each list once, and no other.
