@@ -101,7 +101,8 @@ fn advice(list: List, name: &str, carrier: &str) -> Option<&'static str> {
             "something on the path changes packets, or somebody forges them"
         }
         (List::Verdicts, "missing-fragment" | "too-few-shares") => {
-            "the path loses packets: if it is always so, set a smaller `path-mtu`"
+            "the path loses packets: send less if a line is overloaded; if no long one passes, set a smaller \
+             `path-mtu`"
         }
         (List::Verdicts, "unknown-version" | "unknown-carrier" | "unknown-mode") => {
             "run the same version of clew on both hosts"
@@ -234,6 +235,18 @@ mod tests {
                 assert!(text.contains(word), "{word}: {text}");
             }
         }
+    }
+
+    /// An overloaded line loses fragments, too, and no `path-mtu` helps.
+    #[test]
+    fn lost_fragments_have_two_causes() {
+        let said = sentence(List::Verdicts, "missing-fragment", UDP).unwrap();
+        assert!(
+            said.contains("overloaded") && said.contains("`path-mtu`"),
+            "{said}"
+        );
+        let line = PAGE.split("### Narrow lines\n").nth(1).unwrap();
+        assert!(line.contains("tc qdisc replace dev clew-lan root tbf"));
     }
 
     /// The table of the page has each reason of each list once, and no other.
