@@ -73,33 +73,42 @@ impl Pending {
         ))
     }
 
-    /// Returns the files that killed runs of this user left under temporary names of `target`, open for
-    /// reading and writing, and locked. [`Pending::commit`] gives one the name, unless a file has it.
+    /// Returns the files of a folder that killed runs of this user left under temporary names, open for
+    /// reading and writing, and locked: those whose names `is_wanted` takes, in their order.
+    /// [`Pending::commit`] gives one its name, unless a file has it. Dropped before, they stay.
     ///
     /// # Errors
     /// The directory cannot be read or written.
-    pub fn abandoned(target: &Path) -> io::Result<Vec<(File, Self)>> {
-        let folder = directory(target);
-        let mut prefix = target.file_name().unwrap_or_default().to_owned();
-        prefix.push(PARTIAL[0]);
+    pub fn abandoned(
+        folder: &Path,
+        is_wanted: impl Fn(&OsStr) -> bool,
+    ) -> io::Result<Vec<(File, Self)>> {
         let user = tempfile::tempfile_in(folder)?.metadata()?.uid();
         let mut found = Vec::new();
         for entry in fs::read_dir(folder)?.flatten() {
-            if !is_temporary(&entry.file_name(), &prefix) {
+            let temporary = entry.file_name();
+            let Some(name) = final_name(&temporary).filter(|name| is_wanted(name)) else {
                 continue;
-            }
+            };
             let Ok(Some(file)) = unheld(&entry, user, OpenOptions::new().read(true).write(true))
             else {
                 continue;
             };
-            let pending = Self {
+            let mut pending = Self {
                 temporary: TempPath::try_from_path(entry.path())?,
-                target: target.to_owned(),
+                target: folder.join(name),
                 if_exists: IfExists::Refuse,
             };
+            pending.keep_if_dropped(true);
             found.push((file, pending));
         }
+        found.sort_by(|(_, one), (_, other)| one.target.cmp(&other.target));
         Ok(found)
+    }
+
+    /// Chooses whether the file stays under its temporary name if this is dropped before it has its own.
+    pub fn keep_if_dropped(&mut self, keep: bool) {
+        self.temporary.disable_cleanup(keep);
     }
 
     /// Chooses another name in the same directory.
@@ -118,24 +127,47 @@ impl Pending {
     /// system. What was there before is there still, unless only the directory was not synced: then
     /// the new file is there, and may be gone after a crash.
     pub fn commit(self, file: &File) -> io::Result<()> {
+        self.try_commit(file).map_err(|(error, _)| error)
+    }
+
+    /// As [`Pending::commit`], for a file that is not given up when that fails.
+    ///
+    /// # Errors
+    /// As [`Pending::commit`], with the file if it has not got its name.
+    pub fn try_commit(self, file: &File) -> Result<(), (io::Error, Option<Self>)> {
+        if let Err(error) = self.prepare(file) {
+            return Err((error, Some(self)));
+        }
         let Self {
             temporary,
             target,
             if_exists,
         } = self;
-        if if_exists == IfExists::Replace
-            && let Ok(old) = target.symlink_metadata()
-        {
-            keep_access(file, &old)?;
-        }
-        file.sync_all()?;
         // The file may have appeared since the first look: only the rename itself can tell.
         let renamed = match if_exists {
             IfExists::Replace => temporary.persist(&target),
             IfExists::Refuse => temporary.persist_noclobber(&target),
         };
-        renamed.map_err(|refused| refused.error)?;
-        sync_directory(directory(&target))
+        match renamed {
+            Ok(()) => sync_directory(directory(&target)).map_err(|error| (error, None)),
+            Err(refused) => {
+                let pending = Self {
+                    temporary: refused.path,
+                    target,
+                    if_exists,
+                };
+                Err((refused.error, Some(pending)))
+            }
+        }
+    }
+
+    fn prepare(&self, file: &File) -> io::Result<()> {
+        if self.if_exists == IfExists::Replace
+            && let Ok(old) = self.target.symlink_metadata()
+        {
+            keep_access(file, &old)?;
+        }
+        file.sync_all()
     }
 }
 
@@ -249,7 +281,7 @@ fn temporary_file(folder: &Path, name: &OsStr, mode: u32) -> io::Result<(File, T
             .tempfile_in(folder)?
             .into_parts();
         if is_held(&file, &path) {
-            remove_leftovers(folder, &prefix, file.metadata()?.uid());
+            remove_leftovers(folder, name, file.metadata()?.uid());
             return Ok((file, path));
         }
     }
@@ -261,11 +293,11 @@ fn is_held(file: &File, path: &Path) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && path.exists()
 }
 
-/// Removes that user's files under temporary names with this prefix whose process is gone. What
+/// Removes that user's files under temporary names of this one whose process is gone. What
 /// cannot be removed stays.
-fn remove_leftovers(folder: &Path, prefix: &OsStr, user: u32) {
+fn remove_leftovers(folder: &Path, name: &OsStr, user: u32) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if is_temporary(&entry.file_name(), prefix) {
+        if final_name(&entry.file_name()) == Some(name) {
             let unheld = unheld(&entry, user, OpenOptions::new().read(true));
             if let Ok(Some(_lock)) = unheld {
                 let _ = fs::remove_file(entry.path());
@@ -274,10 +306,13 @@ fn remove_leftovers(folder: &Path, prefix: &OsStr, user: u32) {
     }
 }
 
-fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
-    let random = name.as_bytes().strip_prefix(prefix.as_bytes());
-    let random = random.and_then(|rest| rest.strip_suffix(PARTIAL[1].as_bytes()));
-    random.is_some_and(|text| text.len() == RANDOM && text.iter().all(u8::is_ascii_alphanumeric))
+/// The name that a file with this temporary one is to get. `None` if the name is not a temporary one.
+fn final_name(temporary: &OsStr) -> Option<&OsStr> {
+    let rest = temporary.as_bytes().strip_suffix(PARTIAL[1].as_bytes())?;
+    let (rest, random) = rest.split_at_checked(rest.len().checked_sub(RANDOM)?)?;
+    let name = rest.strip_suffix(PARTIAL[0].as_bytes())?;
+    let is_random = random.iter().all(u8::is_ascii_alphanumeric);
+    is_random.then(|| OsStr::from_bytes(name))
 }
 
 /// Opens and locks a file of that user that no process holds, if it is one, and no link to one.
@@ -373,15 +408,26 @@ mod tests {
     fn an_abandoned_file_gets_its_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        fs::write(path("log.clew-0123456789AbCdEf.partial"), "kept").unwrap();
+        let left = path("log.clew-0123456789AbCdEf.partial");
+        fs::write(&left, "kept").unwrap();
         let live = File::create_new(path("log.clew-0123456789AbLive.partial")).unwrap();
         live.lock().unwrap();
-        let mut found = Pending::abandoned(&path("log")).unwrap();
+        let other = path("other.clew-0123456789AbCdEf.partial");
+        fs::write(&other, "another's").unwrap();
+        let abandoned = || Pending::abandoned(dir.path(), |name| name == "log").unwrap();
+        drop(abandoned());
+        assert!(left.exists(), "nobody gave it up");
+        let mut found = abandoned();
         let (file, pending) = found.pop().unwrap();
         assert!(found.is_empty(), "a live run keeps its own");
-        assert!(Pending::abandoned(&path("log")).unwrap().is_empty(), "held");
+        assert!(abandoned().is_empty(), "held");
+        fs::write(path("log"), "before").unwrap();
+        let (error, pending) = pending.try_commit(&file).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        let pending = pending.unwrap().named(path("log.2"));
         pending.commit(&file).unwrap();
-        assert_eq!(fs::read_to_string(path("log")).unwrap(), "kept");
-        assert!(path("log.clew-0123456789AbLive.partial").exists());
+        assert_eq!(fs::read_to_string(path("log")).unwrap(), "before");
+        assert_eq!(fs::read_to_string(path("log.2")).unwrap(), "kept");
+        assert!(path("log.clew-0123456789AbLive.partial").exists() && other.exists());
     }
 }

@@ -89,7 +89,8 @@ impl Network {
         }
     }
 
-    /// Returns how many datagrams the kernel dropped because nobody read them in time.
+    /// Returns how many datagrams the kernel dropped because nobody read them in time, or for wrong
+    /// checksums.
     pub fn unread(&self) -> u64 {
         match self {
             Self::Udp(udp) => udp.unread(),

@@ -151,7 +151,8 @@ impl Udp {
         Ok(any)
     }
 
-    /// Returns how many datagrams the kernel dropped because nobody read them in time.
+    /// Returns how many datagrams the kernel dropped because nobody read them in time, or for wrong
+    /// checksums: it counts both as one for a socket.
     pub fn unread(&self) -> u64 {
         let inodes = self.sockets.iter().filter_map(|socket| {
             let state = fstat(&socket.io).ok()?;

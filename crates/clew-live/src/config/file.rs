@@ -1,5 +1,7 @@
 //! The file as it is written, and its rules.
 
+mod words;
+
 use super::{
     Config, ConfigError, CoverMode, EXCLUDES_MAX, EmptyPool, Exclude, FILE_MAX, InboundMode,
     OthersMode, OutboundMode, PEERS_MAX, PORT, PREFIXES_MAX, Peer, Rule, Signing, WindowMode,
@@ -147,14 +149,8 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 fn parse(text: &str, path: &Path) -> Result<Config, Broken> {
-    let raw: Raw = toml::from_str(text).map_err(|e| {
-        let words: Vec<&str> = e.message().split_whitespace().collect();
-        let words = words.join(" ");
-        (
-            e.span(),
-            Rule::Toml(words.replace("expected u64", "need a number, without quotes")),
-        )
-    })?;
+    let raw: Raw =
+        toml::from_str(text).map_err(|e| (e.span(), Rule::Toml(words::plain(e.message()))))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let name = name(raw.name.as_ref(), path)?;
     let port = number("port", raw.port.as_ref(), u64::from(PORT), 1..=65_535)?;

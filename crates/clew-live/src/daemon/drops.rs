@@ -27,7 +27,7 @@ mod arriving {
     clew_wire::reasons! {
         /// Why a packet or a datagram from the network was dropped before or after it was judged.
         pub enum DroppedIn {
-            SocketFull = "socket-full": "The kernel's buffer for datagrams had no room, because more came than were read.",
+            SocketFull = "socket-full": "The kernel dropped datagrams before they were read: more came than its buffer holds, or their UDP checksums were wrong.",
             NfqueueFull = "nfqueue-full": "The kernel's queue had no room for a packet from a peer's prefix.",
             NfqueueBuffer = "nfqueue-buffer": "The buffer of the queue's process had no room for one.",
             CopyFull = "copy-full": "The data plane had no room for a packet with a trailer.",

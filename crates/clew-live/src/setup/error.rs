@@ -65,7 +65,7 @@ pub enum SetupError {
         version: u32,
     },
     /// The set-up is another one.
-    #[error("{name} has another set-up: {keys} differ")]
+    #[error("{name} has another set-up: {keys} {}", if keys.contains(',') { "differ" } else { "differs" })]
     OtherKeys {
         /// The daemon.
         name: String,

@@ -146,7 +146,12 @@ mod tests {
         let more: Kept = serde_json::from_str(&more).unwrap();
         more.check(&config).unwrap();
         let said = refused(&kept.replace("1400", "1300"), &config);
-        assert!(said.ends_with("another set-up: mtu differ"), "{said}");
+        assert!(said.ends_with("another set-up: mtu differs"), "{said}");
+        let both = kept
+            .replace("1400", "1300")
+            .replace("\"port\":4909", "\"port\":4910");
+        let said = refused(&both, &config);
+        assert!(said.ends_with("another set-up: mtu, port differ"), "{said}");
         let said = refused(&kept.replace("\"version\":1", "\"version\":2"), &config);
         assert!(
             said.contains("version 2") && said.contains("version 1"),

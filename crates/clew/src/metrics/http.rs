@@ -11,6 +11,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -57,6 +58,27 @@ struct Pages {
     heartbeat: Heartbeat,
 }
 
+/// Why nobody can listen at an address, and what helps. `setter` is the option that sets another one.
+pub fn refusal(at: SocketAddr, error: &io::Error, setter: &str) -> (String, String) {
+    let port = at.port();
+    let (what, hint) = match error.kind() {
+        ErrorKind::AddrInUse => (
+            "another program has this address",
+            format!("ss -Hltnp 'sport = {port}' names it; {setter} sets another one"),
+        ),
+        ErrorKind::AddrNotAvailable => (
+            "this host has no such address",
+            format!("ip addr lists those it has; 127.0.0.1:{port} is always there"),
+        ),
+        ErrorKind::PermissionDenied => (
+            "permission denied",
+            "the process has no privilege for ports below 1024".to_owned(),
+        ),
+        _ => return (error.to_string(), "choose another address".to_owned()),
+    };
+    (what.to_owned(), hint)
+}
+
 impl Endpoint {
     /// Listens at `at` on a thread of its own. `metrics` makes the answer to `/metrics`.
     ///
@@ -66,8 +88,10 @@ impl Endpoint {
         at: SocketAddr,
         metrics: impl Fn() -> String + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        let listener = std::net::TcpListener::bind(at)
-            .map_err(|e| Failure::new(format!("cannot serve metrics at {at}: {e}")))?;
+        let listener = std::net::TcpListener::bind(at).map_err(|error| {
+            let (what, hint) = refusal(at, &error, "--metrics");
+            Failure::new(format!("cannot serve metrics at {at}: {what}")).hint(hint)
+        })?;
         Self::serve(listener, metrics)
     }
 
@@ -370,5 +394,29 @@ mod tests {
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_had_is_explained() {
+        let nowhere = "198.51.100.7:9909".parse().unwrap();
+        let failure = Endpoint::listen(nowhere, String::new).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "cannot serve metrics at 198.51.100.7:9909: this host has no such address"
+        );
+        assert!(failure.hint.unwrap().contains("ip addr"));
+        let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let failure = Endpoint::listen(other.local_addr().unwrap(), String::new).unwrap_err();
+        assert!(
+            failure
+                .message
+                .ends_with("another program has this address")
+        );
+        assert!(
+            failure
+                .hint
+                .unwrap()
+                .ends_with("--metrics sets another one")
+        );
     }
 }

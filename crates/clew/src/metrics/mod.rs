@@ -12,7 +12,7 @@ pub mod relay;
 pub mod tunnel;
 
 pub use heartbeat::Heartbeat;
-pub use http::Endpoint;
+pub use http::{Endpoint, refusal};
 pub use live::LiveMetrics;
 pub use observer::ObserverMetrics;
 pub use relay::RelayMetrics;

@@ -9,6 +9,7 @@ mod groups;
 mod lines;
 mod outputs;
 mod patience;
+mod prefix;
 mod reader;
 mod recover;
 mod ring;

@@ -71,17 +71,8 @@ impl<'a> Outputs<'a> {
                 comment: &comment,
                 json: &json,
             };
-            match ring.write(record, note, Instant::now()) {
-                Kept::Yes | Kept::No => {}
-                Kept::Failed(failure) => warn!(
-                    "{}; no evidence is kept until that works again",
-                    failure.message
-                ),
-                Kept::Again => info!(
-                    "evidence is kept again, without {} packets",
-                    ring.unwritten()
-                ),
-            }
+            let kept = ring.write(record, note, Instant::now());
+            tell(kept, ring);
         }
         if self.text.len() >= TEXT_BYTES {
             self.flush();
@@ -122,16 +113,15 @@ impl<'a> Outputs<'a> {
             self.flush();
         }
         if let Some(ring) = &mut self.ring {
-            if let Err(failure) = ring.tick(Instant::now()) {
-                warn!("{}: evidence is lost", failure.message);
-            }
+            let kept = ring.tick(Instant::now());
+            tell(kept, ring);
             ObserverMetrics::reach(&self.metrics.unwritten, ring.unwritten());
         }
     }
 
     pub fn end_ring(&mut self) {
-        if let Some(Err(failure)) = self.ring.as_mut().map(Ring::finish) {
-            warn!("{}: evidence is lost", failure.message);
+        if let Some(Err(failure)) = self.ring.as_mut().map(Ring::end) {
+            warn!("{}: the last evidence file has no name", failure.message);
         }
     }
 
@@ -142,5 +132,19 @@ impl<'a> Outputs<'a> {
         self.flush();
         let _: io::Result<()> = self.records.end(ending, &mut self.text);
         self.flush();
+    }
+}
+
+fn tell(kept: Kept, ring: &Ring) {
+    match kept {
+        Kept::Yes | Kept::No => {}
+        Kept::Failed(failure) => warn!(
+            "{}; no evidence is kept until that works again",
+            failure.message
+        ),
+        Kept::Again => info!(
+            "evidence is kept again, without {} packets",
+            ring.unwritten()
+        ),
     }
 }

@@ -5,7 +5,7 @@ use clew_keys::files::Pending;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tracing::info;
 
 /// Types of the blocks that tell: the first of a file, and those of packets.
@@ -15,23 +15,32 @@ const PACKET: u32 = 6;
 /// Type and length in front, length behind.
 const BLOCK_MIN: u64 = 12;
 
-/// Gives the files that killed runs left under the number `next` names in the ring, each cut behind its
-/// last whole block. Those without a packet are removed. Returns the next number.
+/// Gives the files that killed runs left in a folder, and that `is_ours` takes by the names they were to get,
+/// names in the ring, from number `next` on. Each is cut behind its last whole block. Those without a
+/// packet are removed. Returns the next number.
 ///
 /// # Errors
-/// The system refuses.
-pub fn adopt(path: impl Fn(u64) -> PathBuf, next: u64) -> io::Result<u64> {
+/// The system refuses. No packet is lost.
+pub fn adopt(
+    folder: &Path,
+    is_ours: impl Fn(&str) -> bool,
+    path: impl Fn(u64) -> PathBuf,
+    next: u64,
+) -> io::Result<u64> {
     let mut number = next;
-    for (file, pending) in Pending::abandoned(&path(next))? {
+    let left = Pending::abandoned(folder, |name| is_ours(&name.to_string_lossy()))?;
+    for (file, mut pending) in left {
         let (whole, packets) = whole(&file)?;
-        if packets > 0 {
-            let target = path(number);
-            file.set_len(whole)?;
-            pending.named(target.clone()).commit(&file)?;
-            let target = target.display();
-            info!("{target}: {packets} packets of evidence that a killed run left");
-            number += 1;
+        if packets == 0 {
+            pending.keep_if_dropped(false);
+            continue;
         }
+        let target = path(number);
+        file.set_len(whole)?;
+        pending.named(target.clone()).commit(&file)?;
+        let target = target.display();
+        info!("{target}: {packets} packets of evidence that a killed run left");
+        number += 1;
     }
     Ok(number)
 }
@@ -114,7 +123,7 @@ mod tests {
             let bytes = [&evidence[..end], &vec![0xee; end % 50]].concat();
             fs::write(&left, bytes).unwrap();
             let expected = begins[1..].iter().filter(|begin| **begin <= end).count();
-            let next = adopt(|_| target.clone(), 1).unwrap();
+            let next = adopt(folder.path(), |_| true, |_| target.clone(), 1).unwrap();
             assert_eq!(next, 1 + u64::from(expected > 0), "{end}");
             assert!(!left.exists());
             if expected > 0 {
@@ -127,24 +136,30 @@ mod tests {
         }
     }
 
-    /// Two runs of one ring were killed.
+    /// Two runs of one ring were killed, and other files have the numbers by now.
     #[test]
     fn each_gets_a_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = |number: u64| folder.path().join(format!("tap-{number:010}.pcapng"));
         let (evidence, _) = evidence();
-        for random in ["0123456789AbCdEf", "0123456789AbCdEg"] {
-            let left = format!("tap-0000000007.pcapng.clew-{random}.partial");
-            fs::write(folder.path().join(left), &evidence).unwrap();
-        }
-        assert_eq!(adopt(path, 7).unwrap(), 9);
-        assert_eq!(fs::read(path(7)).unwrap(), evidence);
-        assert_eq!(fs::read(path(8)).unwrap(), evidence);
-        assert_eq!(
-            adopt(path, 9).unwrap(),
-            9,
-            "without a killed run nothing happens"
-        );
-        assert!(adopt(|_| folder.path().join("none/tap"), 1).is_err());
+        let left = |number: u64| {
+            let left = format!("{}.clew-0123456789AbCdEf.partial", path(number).display());
+            fs::write(&left, &evidence).unwrap();
+            PathBuf::from(left)
+        };
+        let (one, two, other) = (left(7), left(12), left(13));
+        let is_ours = |name: &str| name != "tap-0000000013.pcapng";
+        let adopt = |next| adopt(folder.path(), is_ours, path, next);
+        fs::write(path(8), "another's").unwrap();
+        let refused = adopt(8).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert!(one.exists() && two.exists(), "no packet is lost");
+        assert_eq!(adopt(9).unwrap(), 11);
+        assert_eq!(fs::read(path(9)).unwrap(), evidence);
+        assert_eq!(fs::read(path(10)).unwrap(), evidence);
+        assert!(!one.exists() && !two.exists() && other.exists());
+        assert_eq!(adopt(11).unwrap(), 11, "nothing is left");
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(adopt(11).is_err());
     }
 }

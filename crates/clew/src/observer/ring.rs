@@ -1,11 +1,13 @@
 //! A ring of evidence files: the newest N captures, each one whole.
 
+use super::prefix::Lock;
 use super::recover;
 use crate::failure::Failure;
 use clew_capture::{Annotated, Note, Record, Sink, begin_live};
 use clew_keys::files::{IfExists, MODE_SECRET, Pending, directory};
+use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -47,6 +49,7 @@ pub struct Ring {
     /// Until when nothing is tried.
     failed: Option<Instant>,
     unwritten: u64,
+    _lock: Lock,
 }
 
 /// A file that is being written, under a temporary name.
@@ -65,7 +68,7 @@ struct Open {
 /// What came of a packet.
 #[derive(Debug)]
 pub enum Kept {
-    /// It is written, as those before.
+    /// It is written, as those before; or there was nothing to do.
     Yes,
     /// It is not, and the first in a row.
     Failed(Failure),
@@ -81,79 +84,108 @@ impl Ring {
     /// folder that cannot be written to is said at once.
     ///
     /// # Errors
-    /// The folder cannot be read or written.
+    /// The folder cannot be read or written, or another observer writes files of that prefix.
     pub fn open(rules: Rules) -> Result<Self, Failure> {
-        let numbers = numbers(&rules.prefix);
-        let numbers = numbers.map_err(|error| Failure::io(&rules.prefix, &error))?;
-        let mut ring = Self {
-            next: numbers.last().map_or(1, |last| last + 1),
+        let lock = Lock::take(&rules.prefix)?;
+        let failed = |error| Failure::io(&rules.prefix, &error);
+        let next = after(&numbers(&rules.prefix).map_err(failed)?);
+        let (start, path_of) = (start(&rules.prefix), |number| path(&rules.prefix, number));
+        let is_ours = |name: &str| number(&start, name).is_some();
+        let next = recover::adopt(directory(&rules.prefix), is_ours, path_of, next);
+        let next = next.map_err(failed)?;
+        let path = path_of(next);
+        let tried = Pending::create(&path, MODE_SECRET, IfExists::Refuse);
+        tried.map_err(|error| Failure::io(&path, &error))?;
+        Ok(Self {
+            next,
             rules,
             current: None,
             failed: None,
             unwritten: 0,
-        };
-        let next = recover::adopt(|number| ring.path(number), ring.next);
-        ring.next = next.map_err(|error| Failure::io(&ring.rules.prefix, &error))?;
-        let path = ring.path(ring.next);
-        let tried = Pending::create(&path, MODE_SECRET, IfExists::Refuse);
-        tried.map_err(|error| Failure::io(&path, &error))?;
-        Ok(ring)
+            _lock: lock,
+        })
     }
 
     /// Writes a packet with its note.
     pub fn write(&mut self, record: Record, note: Note<'_>, now: Instant) -> Kept {
-        if self.failed.is_some_and(|at| now < at + PAUSE) {
+        if self.pauses(now) {
             self.unwritten += 1;
             return Kept::No;
         }
         let written = self.try_write(record, note, now);
+        self.unwritten += u64::from(written.is_err());
+        self.came(written, now)
+    }
+
+    /// Ends the file whose time is over, if there is one.
+    pub fn tick(&mut self, now: Instant) -> Kept {
+        let is_over = |open: &Open| now.saturating_duration_since(open.begun) >= self.rules.time;
+        if self.pauses(now) || !self.current.as_ref().is_some_and(is_over) {
+            return Kept::Yes;
+        }
+        let finished = self.finish();
+        self.came(finished, now)
+    }
+
+    fn pauses(&self, now: Instant) -> bool {
+        self.failed.is_some_and(|at| now < at + PAUSE)
+    }
+
+    fn came(&mut self, of: Result<(), Failure>, now: Instant) -> Kept {
         let had_failed = self.failed.is_some();
-        match written {
-            Ok(()) => {
-                self.failed = None;
-                if had_failed { Kept::Again } else { Kept::Yes }
-            }
+        self.failed = of.is_err().then_some(now);
+        match of {
+            Ok(()) if had_failed => Kept::Again,
+            Ok(()) => Kept::Yes,
             Err(failure) => {
-                self.failed = Some(now);
-                self.unwritten += 1;
                 // Somebody else may have taken the number.
-                let numbers = numbers(&self.rules.prefix).unwrap_or_default();
-                self.next = self.next.max(numbers.last().map_or(1, |last| last + 1));
-                if had_failed {
-                    Kept::No
-                } else {
-                    Kept::Failed(failure)
+                let taken = numbers(&self.rules.prefix).unwrap_or_default();
+                self.next = self.next.max(after(&taken));
+                match had_failed {
+                    true => Kept::No,
+                    false => Kept::Failed(failure),
                 }
             }
         }
     }
 
-    /// Ends the file whose time is over. Packets of a file that cannot be finished are lost.
-    pub fn tick(&mut self, now: Instant) -> Result<(), Failure> {
-        let is_over = |open: &Open| now.saturating_duration_since(open.begun) >= self.rules.time;
-        match self.current.as_ref().is_some_and(is_over) {
-            true => self.finish(),
-            false => Ok(()),
-        }
-    }
-
-    /// Ends the file that is being written, and removes the oldest beyond the maximum.
+    /// Ends the file that is being written, and removes the oldest beyond the maximum. The file gets
+    /// the next number that is free.
     ///
     /// # Errors
-    /// The system refuses. What was written since the last file is lost, and counted.
-    pub fn finish(&mut self) -> Result<(), Failure> {
-        let Some(open) = self.current.take() else {
+    /// The system refuses. The file stays under its temporary name, and the next call tries again. If the
+    /// file is gone, its packets are counted as unwritten.
+    fn finish(&mut self) -> Result<(), Failure> {
+        let Some(mut open) = self.current.take().filter(|open| open.packets > 0) else {
             return Ok(());
         };
-        if open.packets == 0 {
-            return Ok(());
-        }
-        let failed = |path: &Path, error| Failure::io(path, &error);
-        if let Err(error) = open.pending.commit(&open.file) {
-            self.unwritten += open.packets;
-            return Err(failed(&open.path, error));
+        loop {
+            let path = self.path(self.next);
+            let (error, pending) = match open.pending.named(path.clone()).try_commit(&open.file) {
+                Ok(()) => break,
+                Err(refused) => refused,
+            };
+            match (pending, error.kind()) {
+                (Some(pending), ErrorKind::AlreadyExists) => open.pending = pending,
+                (Some(pending), kind) if kind != ErrorKind::NotFound => {
+                    self.current = Some(Open { pending, ..open });
+                    return Err(Failure::io(&path, &error));
+                }
+                (pending, _) => {
+                    // Without `pending` it has its name, and may lose it in a crash.
+                    let lost = pending.map_or(0, |_| open.packets);
+                    self.unwritten += lost;
+                    return Err(Failure::io(&path, &error));
+                }
+            }
+            self.next += 1;
         }
         self.next += 1;
+        self.remove_oldest()
+    }
+
+    fn remove_oldest(&self) -> Result<(), Failure> {
+        let failed = |path: &Path, error| Failure::io(path, &error);
         let numbers = numbers(&self.rules.prefix).map_err(|e| failed(&self.rules.prefix, e))?;
         let beyond = numbers.len().saturating_sub(self.rules.files);
         for number in &numbers[..beyond] {
@@ -161,6 +193,17 @@ impl Ring {
             fs::remove_file(&path).map_err(|error| failed(&path, error))?;
         }
         Ok(())
+    }
+
+    /// Ends the last file.
+    ///
+    /// # Errors
+    /// The system refuses. The file stays under its temporary name, and its packets are counted as unwritten.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        let finished = self.finish();
+        let left = self.current.take();
+        self.unwritten += left.map_or(0, |open| open.packets);
+        finished
     }
 
     /// How many packets are in no file.
@@ -216,6 +259,8 @@ impl Open {
     fn write(&mut self, record: Record, note: Note<'_>) -> io::Result<()> {
         self.put(record, Some(note))?;
         self.packets += 1;
+        // Whatever ends this process, the next observer finds the packet.
+        self.pending.keep_if_dropped(true);
         Ok(())
     }
 
@@ -271,13 +316,9 @@ fn path(prefix: &Path, number: u64) -> PathBuf {
 
 /// The numbers of the files of a ring, in order.
 fn numbers(prefix: &Path) -> io::Result<Vec<u64>> {
-    let folder = match directory(prefix) {
-        here if here == Path::new("") => Path::new("."),
-        folder => folder,
-    };
-    let start = prefix.file_name().unwrap_or_default().to_string_lossy();
+    let start = start(prefix);
     let mut numbers = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(directory(prefix))? {
         let entry = entry?;
         let name = entry.file_name();
         let number = number(&start, &name.to_string_lossy());
@@ -290,6 +331,16 @@ fn numbers(prefix: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// The number behind the last one.
+fn after(numbers: &[u64]) -> u64 {
+    numbers.last().map_or(1, |last| last + 1)
+}
+
+/// How the names of a ring's files begin.
+fn start(prefix: &Path) -> Cow<'_, str> {
+    prefix.file_name().unwrap_or_default().to_string_lossy()
+}
+
 /// The number in the name of a file, if the file is one of the ring.
 fn number(start: &str, name: &str) -> Option<u64> {
     let digits = name.strip_prefix(start)?.strip_prefix('-')?;
@@ -299,137 +350,4 @@ fn number(start: &str, name: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clew_capture::{PacketInfo, Reader};
-
-    fn rules(folder: &Path, files: usize, bytes: u64) -> Rules {
-        Rules {
-            prefix: folder.join("tap"),
-            files,
-            bytes,
-            time: Duration::from_secs(60),
-            interface: "eth0".into(),
-            writer: "test",
-        }
-    }
-
-    fn packet(frame: u64, link: u16) -> Record {
-        let info = PacketInfo {
-            frame,
-            interface: 0,
-            link,
-            wire_len: 1000,
-            time_ns: Some(frame),
-        };
-        Record::live(info, &[frame as u8; 1000])
-    }
-
-    const NOTE: Note<'_> = Note {
-        comment: "clew: valid reason=ok",
-        json: r#"{"packet":1}"#,
-    };
-
-    fn write(ring: &mut Ring, frames: std::ops::Range<u64>, now: Instant) {
-        for frame in frames {
-            assert!(matches!(ring.write(packet(frame, 1), NOTE, now), Kept::Yes));
-        }
-    }
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
-
-    /// The first bytes of the packets of a file.
-    fn packets(path: &Path) -> Vec<u8> {
-        let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
-        let records: Vec<Record> = reader.by_ref().map(Result::unwrap).collect();
-        assert!(reader.damage().is_none());
-        let packets = records.iter().filter(|record| record.packet().is_some());
-        packets.map(|record| record.data()[0]).collect()
-    }
-
-    #[test]
-    fn the_oldest_go_and_a_restart_goes_on() {
-        let (folder, now) = (tempfile::tempdir().unwrap(), Instant::now());
-        let keep = [
-            "tap-1.pcapng",
-            "tap-0000000000.pcap",
-            "other-0000000001.pcapng",
-        ];
-        for name in keep {
-            fs::write(folder.path().join(name), "").unwrap();
-        }
-        let mut ring = Ring::open(rules(folder.path(), 2, 3000)).unwrap();
-        write(&mut ring, 1..8, now);
-        ring.finish().unwrap();
-        let file = |number| path(&folder.path().join("tap"), number);
-        assert!(!file(1).exists());
-        assert_eq!(packets(&file(2)), [4, 5, 6]);
-        assert_eq!(packets(&file(3)), [7]);
-
-        let mut ring = Ring::open(rules(folder.path(), 2, 3000)).unwrap();
-        write(&mut ring, 8..9, now);
-        ring.finish().unwrap();
-        assert!(!file(2).exists());
-        assert_eq!((packets(&file(3)), packets(&file(4))), (vec![7], vec![8]));
-        assert_eq!(names(folder.path()).len(), 2 + keep.len());
-    }
-
-    #[test]
-    fn a_file_appears_when_it_is_whole() {
-        let (folder, now) = (tempfile::tempdir().unwrap(), Instant::now());
-        let mut ring = Ring::open(rules(folder.path(), 9, 1 << 20)).unwrap();
-        ring.tick(now + Duration::from_secs(100)).unwrap();
-        assert!(names(folder.path()).is_empty(), "no packet, no file");
-        write(&mut ring, 1..3, now);
-        let first = path(&folder.path().join("tap"), 1);
-        assert!(!first.exists());
-        ring.tick(now + Duration::from_secs(59)).unwrap();
-        assert!(!first.exists());
-        ring.tick(now + Duration::from_secs(60)).unwrap();
-        assert_eq!(packets(&first), [1, 2]);
-        write(&mut ring, 3..4, now);
-        assert!(matches!(ring.write(packet(4, 101), NOTE, now), Kept::Yes));
-        let second = path(&folder.path().join("tap"), 2);
-        assert_eq!(
-            packets(&second),
-            [3],
-            "another kind of interface, another file"
-        );
-        drop(ring);
-        assert_eq!(names(folder.path()).len(), 2);
-    }
-
-    #[test]
-    fn a_file_of_somebody_else_is_never_overwritten() {
-        let (folder, now) = (tempfile::tempdir().unwrap(), Instant::now());
-        let mut ring = Ring::open(rules(folder.path(), 2, 1 << 20)).unwrap();
-        let first = path(&folder.path().join("tap"), 1);
-        fs::write(&first, "mine").unwrap();
-        let kept = ring.write(packet(1, 1), NOTE, now);
-        let Kept::Failed(failure) = kept else {
-            panic!("{kept:?}")
-        };
-        assert!(failure.message.contains("exists"), "{}", failure.message);
-        assert!(matches!(ring.write(packet(2, 1), NOTE, now), Kept::No));
-        assert_eq!(ring.unwritten(), 2);
-        let later = now + PAUSE;
-        assert!(matches!(ring.write(packet(3, 1), NOTE, later), Kept::Again));
-        assert!(matches!(ring.write(packet(4, 1), NOTE, later), Kept::Yes));
-        ring.finish().unwrap();
-        assert_eq!(fs::read_to_string(&first).unwrap(), "mine");
-        let second = path(&folder.path().join("tap"), 2);
-        assert_eq!((packets(&second), ring.unwritten()), (vec![3, 4], 2));
-    }
-
-    #[test]
-    fn a_folder_that_is_missing_is_said_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(Ring::open(rules(&folder.path().join("none"), 1, 1)).is_err());
-    }
-}
+mod tests;

@@ -188,7 +188,7 @@ fn what_cannot_be_handed_over_is_said_and_the_daemon_goes_on() {
     let said = text(&other.stderr);
     assert_eq!(other.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("has another set-up: outbound differ"),
+        said.contains("has another set-up: outbound differs"),
         "{said}"
     );
     assert_eq!(lan.processes(ONE), processes);

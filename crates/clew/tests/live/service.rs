@@ -26,7 +26,12 @@ fn set_up_run_and_down_by_themselves() {
     for _ in 0..2 {
         // A second time: it is there already.
         let done = lan.in_host(ONE, &["up", "--setup-only", config]);
-        assert!(done.status.success(), "{}", text(&done.stderr));
+        let said = text(&done.stderr);
+        assert!(done.status.success(), "{said}");
+        assert!(
+            said.contains(": set up; clew up --run-only CONFIG"),
+            "{said}"
+        );
     }
     let mut command = lan.within(ONE, "unshare");
     let command = command.args([

@@ -176,6 +176,11 @@ fn what_is_taken_is_named_by_check_and_up_alike() {
             "metrics = \"198.51.100.7:9909\": this host has no such address",
             "ip addr",
         ),
+        (
+            format!("{free}\ninterface = \"lo\""),
+            "interface lo exists already",
+            "choose another `interface`",
+        ),
     ] {
         let config = lan.configure(ONE, &keys, true);
         let config = config.to_str().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, Observer, PATIENCE, objects, summary, verdicts, wait_for_lines};
 use crate::skipped::{NAMESPACES, skipped};
-use crate::wire::Wire;
+use crate::wire::{INTERFACE, Wire};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -239,4 +239,25 @@ fn a_killed_observer_leaves_its_evidence() {
     assert_eq!(names(), ["tap-0000000001.pcapng", "tap-0000000002.pcapng"]);
     assert_eq!(folder.frames("tap-0000000001.pcapng"), frames[..59]);
     assert_eq!(folder.frames("tap-0000000002.pcapng"), frames[60..]);
+}
+
+/// A copy of another interface's options: the second is refused, and the first loses nothing.
+#[test]
+fn a_second_observer_with_the_same_prefix_is_refused() {
+    let Some(wire) = Wire::new() else {
+        return skipped(NAMESPACES);
+    };
+    let folder = Folder::new();
+    let frames = folder.signed("signed", 60, "");
+    let mut observer = folder.observe(&wire, "--write tap --count 60");
+    wire.send(&frames[..30]);
+    let mut other = folder.start(&wire, INTERFACE, "--write tap --duration 1s");
+    assert_eq!(other.end().0, 2);
+    let said = "clew: tap: another observer writes files of this prefix";
+    let hint = "hint: choose another prefix with --write";
+    assert_eq!(other.said, [said, hint]);
+    wire.send(&frames[30..]);
+    assert_eq!(observer.end().0, 0, "{:?}", observer.said);
+    assert_eq!(folder.frames("tap-0000000001.pcapng"), frames);
+    assert!(!folder.path("tap.lock").exists());
 }

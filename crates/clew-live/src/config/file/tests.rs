@@ -264,6 +264,31 @@ fn v4(number: usize) -> String {
     format!("10.{}.{}.0/24", number / 256, number % 256)
 }
 
+#[test]
+fn a_mistake_is_said_in_words_that_fit_the_file() {
+    let with = |line: &str| format!("{line}\n{GOOD}");
+    for (text, wanted) in [
+        (
+            with("grace = -1"),
+            "integer `-1`, need a whole number, 0 or more",
+        ),
+        (with("grace = 1.5"), "need a whole number, 0 or more"),
+        (with("grace = \"5\""), "need a number, without quotes"),
+        (
+            format!("{GOOD}\ninbound = \"enforce\""),
+            "`inbound` belongs above the first [[peer]] or [signing]",
+        ),
+        (
+            format!("{GOOD}\n[signing]\ngrace = 5"),
+            "`grace` belongs above the first [[peer]] or [signing]",
+        ),
+        (format!("{GOOD}\nnane = 1"), "unknown field `nane`"),
+    ] {
+        let said = parsed(&text).unwrap_err().1.to_string();
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
 /// What a running daemon can take over, and what needs another set-up.
 #[test]
 fn a_reload_may_change_peers_endpoints_but_not_their_prefixes() {

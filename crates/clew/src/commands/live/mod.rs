@@ -29,6 +29,7 @@ pub use status::{reload, status};
 pub use up::up;
 
 use crate::failure::Failure;
+use crate::metrics::refusal;
 use clew_live::config::{Config, ConfigError, Rule, is_name};
 use clew_live::setup::{Place, SetupError};
 use clew_live::visible::visible;
@@ -111,27 +112,7 @@ fn port_failed(port: u16, error: &io::Error) -> Failure {
 /// Listens at the address for metrics.
 fn bind_metrics(at: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(at).map_err(|error| {
-        let (what, hint) = match error.kind() {
-            ErrorKind::AddrInUse => (
-                "another program has this address".to_owned(),
-                format!(
-                    "ss -Hltnp 'sport = {}' names it; `metrics` sets another one",
-                    at.port()
-                ),
-            ),
-            ErrorKind::AddrNotAvailable => (
-                "this host has no such address".to_owned(),
-                format!(
-                    "ip addr lists those it has; 127.0.0.1:{} is always there",
-                    at.port()
-                ),
-            ),
-            ErrorKind::PermissionDenied => (
-                "permission denied".to_owned(),
-                "the data plane's user may not have ports below 1024".to_owned(),
-            ),
-            _ => (error.to_string(), "choose another address".to_owned()),
-        };
+        let (what, hint) = refusal(at, &error, "`metrics`");
         Failure::new(format!("metrics = \"{at}\": {what}")).hint(hint)
     })
 }

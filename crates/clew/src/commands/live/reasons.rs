@@ -4,6 +4,7 @@ use crate::report::explain;
 use clew_live::daemon::{DroppedIn, DroppedOut};
 use clew_live::receiver::Refused;
 use clew_live::sender::Unsent;
+use clew_live::status::{PeerStatus, Status};
 use clew_packet::{Reason, Verdict};
 
 /// One of the lists of `clew status`.
@@ -21,9 +22,9 @@ pub(super) enum List {
     DroppedIn,
 }
 
-/// Returns what a reason means and what to do, in one line. `None` if the packets were good, or
+/// Returns what a reason means and what to do with that carrier, in one line. `None` if the packets were good, or
 /// another version of the program counts reasons that this one does not know.
-pub(super) fn sentence(list: List, name: &str) -> Option<String> {
+pub(super) fn sentence(list: List, name: &str, carrier: &str) -> Option<String> {
     let meaning = match list {
         List::Verdicts => Reason::ALL
             .into_iter()
@@ -35,7 +36,7 @@ pub(super) fn sentence(list: List, name: &str) -> Option<String> {
         List::DroppedOut => of(DroppedOut::ALL.map(|r| (r.as_str(), r.about())), name)?,
         List::DroppedIn => of(DroppedIn::ALL.map(|r| (r.as_str(), r.about())), name)?,
     };
-    Some(match advice(list, name) {
+    Some(match advice(list, name, carrier) {
         Some(advice) => format!("{meaning}; {advice}"),
         None => meaning,
     })
@@ -64,8 +65,30 @@ fn of<const N: usize>(all: [(&str, &str); N], name: &str) -> Option<String> {
     Some(format!("{first}{}", about.get(1..)?))
 }
 
+/// Why nothing valid may have come from a peer. A datagram of another carrier is not seen at all.
+pub(super) fn silence(peer: &PeerStatus, status: &Status) -> String {
+    let inn = &status.inbound;
+    let (nothing, carrier) = ("nothing valid came from it", &status.carrier);
+    if inn.datagrams > 0 && inn.packets == 0 {
+        return format!("{nothing}: the reasons are listed below");
+    }
+    if carrier == "trailer" {
+        return format!(
+            "{nothing}: has it sent anything, and is clew up there with carrier = \"{carrier}\"?"
+        );
+    }
+    let (address, port) = match peer.endpoint {
+        Some(at) => (format!(", is {at} its address"), format!(" {}", at.port())),
+        None => (", with this host as its endpoint".to_owned(), String::new()),
+    };
+    format!(
+        "{nothing}: has it sent anything, is clew up there with carrier = \"{carrier}\"{address}, \
+         and do both firewalls accept UDP port{port}?"
+    )
+}
+
 /// What an administrator can do. `None` if nothing helps, or nothing is wrong.
-fn advice(list: List, name: &str) -> Option<&'static str> {
+fn advice(list: List, name: &str, carrier: &str) -> Option<&'static str> {
     Some(match (list, name) {
         (List::Verdicts, "unknown-epoch") => "put the newest file of the peer's group here",
         (List::Verdicts, "epoch-over") => "run clew update on the peer",
@@ -78,7 +101,8 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
             "something on the path changes packets, or somebody forges them"
         }
         (List::Verdicts, "missing-fragment" | "too-few-shares") => {
-            "the path loses packets: if it is always so, set a smaller `path-mtu`"
+            "the path loses packets: send less if a line is overloaded; if no long one passes, set a smaller \
+             `path-mtu`"
         }
         (List::Verdicts, "unknown-version" | "unknown-carrier" | "unknown-mode") => {
             "run the same version of clew on both hosts"
@@ -94,9 +118,15 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
         (List::Unsent, "no-key") => "see `signs`; then run clew update",
         (List::Unsent, "pool-empty") => "raise `pool`, or set `when-empty` to sign-online",
         (List::Unsent, "queue-full" | "too-late") => "this host signs less than it is to send",
+        (List::Unsent, "no-room") if carrier == "trailer" => {
+            "long packets and those in IP fragments need `carrier` udp-tunnel, or a larger `path-mtu`"
+        }
         (List::Unsent, "no-room") => "raise `path-mtu`, or lower `mtu`",
         (List::DroppedOut, "send-busy" | "send-failed" | "cookie-unsent") => {
             "look at the interface that leads to the peer"
+        }
+        (List::DroppedIn, "socket-full") => {
+            "wrong checksums of all sockets are in `nstat -az UdpInCsumErrors Udp6InCsumErrors`"
         }
         (List::DroppedIn, "nfqueue-full" | "nfqueue-buffer" | "copy-full") => {
             "more came than this host verifies"
@@ -109,6 +139,8 @@ fn advice(list: List, name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    const UDP: &str = "udp-tunnel";
 
     const PAGE: &str = include_str!("../../../../../docs/book/src/live.md");
 
@@ -136,7 +168,7 @@ mod tests {
             for name in names(list) {
                 let is_good =
                     list == List::Verdicts && ["ok", "vouched", "reordered"].contains(&name);
-                let sentence = sentence(list, name);
+                let sentence = sentence(list, name, UDP);
                 assert_eq!(sentence.is_none(), is_good, "{name}");
                 let sentence = sentence.unwrap_or_default();
                 assert!(
@@ -144,7 +176,7 @@ mod tests {
                     "{sentence}"
                 );
             }
-            assert_eq!(sentence(list, "no-such-reason"), None);
+            assert_eq!(sentence(list, "no-such-reason", UDP), None);
         }
     }
 
@@ -154,14 +186,67 @@ mod tests {
         for name in LISTS.into_iter().flat_map(|(list, _)| names(list)) {
             assert!(known.insert(name), "{name} means two things");
         }
-        let queue_full = sentence(List::Unsent, "queue-full").unwrap();
+        let queue_full = sentence(List::Unsent, "queue-full", UDP).unwrap();
         assert!(queue_full.starts_with("too many bytes waited; "));
-        assert_eq!(sentence(List::DroppedIn, "queue-full"), None);
-        let epoch = sentence(List::Verdicts, "unknown-epoch").unwrap();
+        assert_eq!(sentence(List::DroppedIn, "queue-full", UDP), None);
+        let epoch = sentence(List::Verdicts, "unknown-epoch", UDP).unwrap();
         assert_eq!(
             epoch,
             "epoch is not in the group file; put the newest file of the peer's group here"
         );
+    }
+
+    /// Another group's file is as likely as a forgotten address. Status and page say so.
+    #[test]
+    fn who_is_no_peer_may_have_another_group() {
+        let said = sentence(List::Refused, "not-peer", UDP).unwrap();
+        let mut rows = PAGE.lines();
+        let row = rows.find(|row| row.starts_with("| refused | `not-peer`"));
+        for text in [&said, row.unwrap()] {
+            for key in ["`group`", "`endpoint`", "`prefixes`"] {
+                assert!(text.contains(key), "{key}: {text}");
+            }
+        }
+    }
+
+    /// With trailers the interface takes nothing that has no room, but for packets in IP fragments.
+    #[test]
+    fn no_room_is_cured_by_another_carrier() {
+        let said = sentence(List::Unsent, "no-room", UDP).unwrap();
+        assert!(
+            said.ends_with("; raise `path-mtu`, or lower `mtu`"),
+            "{said}"
+        );
+        let said = sentence(List::Unsent, "no-room", "trailer").unwrap();
+        assert!(
+            said.contains("udp-tunnel") && !said.contains("`mtu`"),
+            "{said}"
+        );
+    }
+
+    /// The kernel has one counter for both.
+    #[test]
+    fn a_socket_that_drops_may_have_had_room() {
+        let said = sentence(List::DroppedIn, "socket-full", UDP).unwrap();
+        let mut rows = PAGE.lines();
+        let row = rows.find(|row| row.starts_with("| dropped, in | `socket-full` |"));
+        for text in [&said, row.unwrap()] {
+            for word in ["more came", "checksums", "UdpInCsumErrors"] {
+                assert!(text.contains(word), "{word}: {text}");
+            }
+        }
+    }
+
+    /// An overloaded line loses fragments, too, and no `path-mtu` helps.
+    #[test]
+    fn lost_fragments_have_two_causes() {
+        let said = sentence(List::Verdicts, "missing-fragment", UDP).unwrap();
+        assert!(
+            said.contains("overloaded") && said.contains("`path-mtu`"),
+            "{said}"
+        );
+        let line = PAGE.split("### Narrow lines\n").nth(1).unwrap();
+        assert!(line.contains("tc qdisc replace dev clew-lan root tbf"));
     }
 
     /// The table of the page has each reason of each list once, and no other.
@@ -186,5 +271,37 @@ mod tests {
             );
             assert_eq!(found.len(), wanted.len(), "{word}: one is there twice");
         }
+    }
+
+    #[test]
+    fn a_silent_peer_is_explained() {
+        let mut peer = PeerStatus {
+            prefixes: vec!["10.0.0.2/32".into()],
+            endpoint: Some("10.0.0.2:7".parse().unwrap()),
+            is_learned: false,
+            path_mtu: 1500,
+            packets: 0,
+            seconds_ago: None,
+        };
+        let mut status = Status {
+            carrier: "udp-tunnel".into(),
+            ..Status::default()
+        };
+        let said = silence(&peer, &status);
+        let wanted = "nothing valid came from it: has it sent anything, is clew up there with \
+                      carrier = \"udp-tunnel\", is 10.0.0.2:7 its address, and do both firewalls \
+                      accept UDP port 7?";
+        assert_eq!(said, wanted);
+        status.inbound.datagrams = 3;
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("the reasons are listed below"), "{said}");
+        status.inbound.packets = 3;
+        assert_eq!(silence(&peer, &status), wanted);
+        peer.endpoint = None;
+        let said = silence(&peer, &status);
+        assert!(said.contains("with this host as its endpoint"), "{said}");
+        status.carrier = "trailer".into();
+        let said = silence(&peer, &status);
+        assert!(said.ends_with("with carrier = \"trailer\"?"), "{said}");
     }
 }

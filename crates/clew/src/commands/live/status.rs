@@ -2,7 +2,7 @@
 
 use super::failing::Failing;
 use super::place;
-use super::reasons::{List, sentence};
+use super::reasons::{List, sentence, silence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
@@ -16,9 +16,6 @@ use nix::unistd::geteuid;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-
-/// A peer that was silent for so many seconds after the start needs a word.
-const SILENCE: u64 = 10;
 
 /// Most prefixes of a peer that are shown.
 const PREFIXES_SHOWN: usize = 8;
@@ -93,6 +90,10 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            // The supervisor starts the data plane again.
+            if place.processes()[0].is_some() {
+                return without_daemon(place);
+            }
             Failure::new(format!("{name}: its daemon ended before it answered"))
                 .no()
                 .hint(format!("run clew status {name} again"))
@@ -197,8 +198,8 @@ fn tell(status: &Status) {
     for peer in &status.peers {
         tell_peer(peer, status);
     }
-    tell_outbound(&status.outbound);
-    tell_inbound(&status.inbound);
+    tell_outbound(&status.outbound, &status.carrier);
+    tell_inbound(&status.inbound, &status.carrier);
     tell_filtered(status);
     tell_clock(status.clock, status.inbound.clock_steps);
     for notice in &status.notices {
@@ -218,7 +219,7 @@ fn tell_clock(clock: ClockStatus, steps: u64) {
     }
 }
 
-fn tell_outbound(out: &OutboundStatus) {
+fn tell_outbound(out: &OutboundStatus, carrier: &str) {
     say!(
         "out       {} packets, {} signatures{}{}",
         out.packets,
@@ -226,8 +227,8 @@ fn tell_outbound(out: &OutboundStatus) {
         quantiles(" of", &out.k, " packets"),
         quantiles(", waited", &out.waits, " us")
     );
-    list(List::Unsent, &out.unsent);
-    list(List::DroppedOut, &out.dropped);
+    list(List::Unsent, &out.unsent, carrier);
+    list(List::DroppedOut, &out.dropped, carrier);
     counts([
         (out.online, "signatures computed without a precursor"),
         (out.fragments, "fragments of long packets"),
@@ -236,7 +237,7 @@ fn tell_outbound(out: &OutboundStatus) {
     ]);
 }
 
-fn tell_inbound(inn: &InboundStatus) {
+fn tell_inbound(inn: &InboundStatus, carrier: &str) {
     say!(
         "in        {} packets, {} of {} signatures good{}; gate {}",
         inn.packets,
@@ -245,9 +246,9 @@ fn tell_inbound(inn: &InboundStatus) {
         quantiles(", waited", &inn.waits, " us"),
         inn.gate
     );
-    list(List::Verdicts, &inn.verdicts);
-    list(List::Refused, &inn.refused);
-    list(List::DroppedIn, &inn.dropped);
+    list(List::Verdicts, &inn.verdicts, carrier);
+    list(List::Refused, &inn.refused, carrier);
+    list(List::DroppedIn, &inn.dropped, carrier);
     counts([
         (
             inn.late,
@@ -343,7 +344,7 @@ fn tell_peer(peer: &PeerStatus, status: &Status) {
         peer.path_mtu,
         peer.packets
     );
-    if peer.seconds_ago.is_none() && status.seconds >= SILENCE {
+    if peer.seconds_ago.is_none() {
         say!("          {}", silence(peer, status));
     }
 }
@@ -354,21 +355,6 @@ fn shortened(prefixes: &[String]) -> String {
     match prefixes.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-/// Why nothing valid may have come from a peer.
-fn silence(peer: &PeerStatus, status: &Status) -> String {
-    let inn = &status.inbound;
-    let is_refused = inn.datagrams > 0 && inn.packets == 0;
-    let port = peer.endpoint.map(|at| format!(" {}", at.port()));
-    match (status.carrier.as_str(), is_refused) {
-        (_, true) => "nothing valid came from it: the reasons are listed below".into(),
-        ("trailer", _) => "nothing valid came from it: is clew up there?".into(),
-        _ => format!(
-            "nothing valid came from it: is clew up there, and do both firewalls accept UDP port{}?",
-            port.unwrap_or_default()
-        ),
     }
 }
 
@@ -387,9 +373,9 @@ fn quantiles(before: &str, of: &Distribution, unit: &str) -> String {
     }
 }
 
-fn list(list: List, counts: &BTreeMap<String, u64>) {
+fn list(list: List, counts: &BTreeMap<String, u64>, carrier: &str) {
     for (reason, count) in counts {
-        match sentence(list, reason) {
+        match sentence(list, reason, carrier) {
             Some(sentence) => say!("  {count:>9}  {reason}: {sentence}"),
             None => say!("  {count:>9}  {reason}"),
         }
@@ -418,33 +404,5 @@ mod tests {
         assert_eq!(shortened(&prefixes[..2]), "10.0.0.0/16, 10.1.0.0/16");
         assert!(shortened(&prefixes[..8]).ends_with(", 10.7.0.0/16"));
         assert!(shortened(&prefixes).ends_with(", 10.7.0.0/16 and 1993 more"));
-    }
-
-    #[test]
-    fn a_silent_peer_is_explained() {
-        let peer = PeerStatus {
-            prefixes: vec!["10.0.0.2/32".into()],
-            endpoint: Some("10.0.0.2:7".parse().unwrap()),
-            is_learned: false,
-            path_mtu: 1500,
-            packets: 0,
-            seconds_ago: None,
-        };
-        let mut status = Status {
-            carrier: "udp-tunnel".into(),
-            ..Status::default()
-        };
-        let said = silence(&peer, &status);
-        assert!(
-            said.ends_with("do both firewalls accept UDP port 7?"),
-            "{said}"
-        );
-        status.inbound.datagrams = 3;
-        let said = silence(&peer, &status);
-        assert!(said.ends_with("the reasons are listed below"), "{said}");
-        status.inbound.packets = 3;
-        assert!(silence(&peer, &status).contains("UDP port 7"));
-        status.carrier = "trailer".into();
-        assert!(!silence(&peer, &status).contains("UDP"));
     }
 }

@@ -69,7 +69,14 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         confirm: arguments.confirm,
     };
     match arguments.setup_only {
-        true => up.set_up(),
+        true => {
+            let done = up.set_up()?;
+            let name = &config.name;
+            mention!(
+                "{name}: set up; clew up --run-only CONFIG runs it, clew down {name} undoes it"
+            );
+            Ok(done)
+        }
         false => up.run(),
     }
 }
@@ -220,7 +227,7 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
     if !geteuid().is_root() {
         return Err(Failure::new("what would be done is known to root alone").hint("use sudo"));
     }
-    let facts = Facts::read(config)?;
+    let facts = Facts::read(config).map_err(unfit)?;
     let nft = facts.programs.nft.is_some();
     let tun = std::fs::metadata("/dev/net/tun").map(|tun| tun.mode());
     match tun.is_ok_and(|mode| mode & 0o006 == 0o006) {
@@ -245,6 +252,14 @@ fn tell(config: &Config, checked: &Checked) -> Result<Status, Failure> {
         say!("  {line}");
     }
     signs(config, state).and_then(|status| ports.map(|()| status))
+}
+
+/// A host on which the configuration cannot work now is a no, as with a port that is taken.
+fn unfit(error: SetupError) -> Failure {
+    match error {
+        SetupError::Exists { .. } | SetupError::NoRoute(_) => Failure::from(error).no(),
+        _ => error.into(),
+    }
 }
 
 fn tell_keepalives(config: &Config, routes: &[Option<Route>]) {
@@ -305,6 +320,14 @@ fn signs(config: &Config, state: &State) -> Result<Status, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_without_a_way_is_a_no() {
+        let no_route = SetupError::NoRoute("192.0.2.1:4909".parse().unwrap());
+        assert_eq!(unfit(no_route).status, Status::No);
+        let no_user = SetupError::NoUser("nobody".into());
+        assert_eq!(unfit(no_user).status, Status::CouldNotTell);
+    }
 
     #[test]
     fn whoever_keeps_a_peer_alive_hears_from_which_address() {
