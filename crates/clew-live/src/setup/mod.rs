@@ -23,7 +23,7 @@ pub use force::Force;
 pub use kept::{EXCHANGE, Kept, refuse_shared_prefixes};
 pub use place::{Lock, Made, Place};
 pub use plan::plan;
-pub use programs::{Programs, filtered};
+pub use programs::{Programs, filtered, find};
 pub use ruleset::QueueRule;
 
 use serde::{Deserialize, Serialize};

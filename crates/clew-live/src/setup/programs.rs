@@ -51,7 +51,8 @@ impl Programs {
     }
 }
 
-fn find(name: &str) -> Option<PathBuf> {
+/// Finds a program in the system's folders, whatever PATH says.
+pub fn find(name: &str) -> Option<PathBuf> {
     let paths = FOLDERS.map(|folder| Path::new(folder).join(name));
     paths.into_iter().find(|path| path.is_file())
 }
@@ -101,19 +102,29 @@ pub(super) fn feed(
     }
     let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
     // A program that was killed did not say what became of the rest.
-    if output.status.code().is_none() || said.trim().is_empty() {
-        said += &format!("\n{}", output.status);
-    }
+    let ended = output.status.code().is_none() || said.trim().is_empty();
+    let status = ended.then(|| output.status.to_string());
     let action = Action::Run {
         program: program.to_owned(),
         arguments: arguments.to_vec(),
         input: input.to_owned(),
     };
     Err(match is_batch(arguments) {
-        true => failed_of(&action, &said),
+        true => {
+            said.extend(
+                status
+                    .into_iter()
+                    .flat_map(|status| ["\n".to_owned(), status]),
+            );
+            failed_of(&action, &said)
+        }
         false => SetupError::Failed {
             what: invocation(program, arguments),
-            said: vec![said.split_whitespace().collect::<Vec<_>>().join(" ")],
+            said: [said.split_whitespace().collect::<Vec<_>>().join(" ")]
+                .into_iter()
+                .filter(|said| !said.is_empty())
+                .chain(status)
+                .collect(),
         },
     })
 }
@@ -299,6 +310,7 @@ mod tests {
             "echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2",
         ))
         .unwrap_err();
+        undo(&shell("echo 'Cannot find device \"x\"' >&2; kill -9 $$")).unwrap_err();
         let batch = |complaints: &str| {
             let script = format!("printf '{complaints}' >&2; exit 1");
             Action::Run {

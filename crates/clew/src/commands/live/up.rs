@@ -11,7 +11,8 @@ use crate::failure::{Failure, Status};
 use clew_live::carrier::{Offloads, Udp};
 use clew_live::config::Config;
 use clew_live::setup::{
-    Facts, Kept, Made, Place, Route, SetupError, account, plan, refuse_shared_prefixes, routes_now,
+    Facts, Kept, Made, Place, Route, SetupError, account, find, plan, refuse_shared_prefixes,
+    routes_now,
 };
 use clew_packet::Carrier;
 use nix::unistd::{User, geteuid};
@@ -181,10 +182,12 @@ fn tell_port(config: &Config) -> Result<(), Failure> {
 
 /// Whether the service manager runs a unit. Without one nobody does.
 fn is_active(unit: &str) -> bool {
-    let mut command = Command::new("systemctl");
-    let command = command.args(["is-active", "--quiet", unit]);
-    let status = command.stdin(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
+    let asked = find("systemctl").map(|program| {
+        let mut command = Command::new(program);
+        let command = command.args(["is-active", "--quiet", unit]).env_clear();
+        command.stdin(Stdio::null()).stderr(Stdio::null()).status()
+    });
+    asked.is_some_and(|status| status.is_ok_and(|status| status.success()))
 }
 
 /// `clew up --check`
