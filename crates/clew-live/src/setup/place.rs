@@ -1,9 +1,11 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
+mod confirmation;
 mod locks;
 mod remove;
 mod settings;
 
+pub use confirmation::{Confirmed, Refused};
 pub use locks::Lock;
 
 use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
@@ -145,12 +147,6 @@ impl Place {
     /// Returns the file in which who supervises says why the data plane fails.
     pub fn failing(&self) -> PathBuf {
         self.folder.join("failing")
-    }
-
-    /// Returns the file whose presence says that the set-up waits for an administrator to confirm it. It
-    /// says until when, in seconds since this machine started.
-    pub fn unconfirmed(&self) -> PathBuf {
-        self.folder.join("unconfirmed")
     }
 
     fn undo_file(&self) -> PathBuf {

@@ -4,6 +4,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,13 +14,18 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Held while a process runs.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock goes when the file is closed")] File);
+pub struct Lock(File);
 
 impl Lock {
-    /// Locks a file, without waiting.
+    /// Locks a file, without waiting. The lock goes as soon as this process closes the file, however often it is open.
     pub(super) fn of(file: File) -> io::Result<Self> {
         fcntl(&file, FcntlArg::F_SETLK(&whole(libc::F_WRLCK)))?;
         Ok(Self(file))
+    }
+
+    /// Returns whether the file still has a name.
+    pub(super) fn has_name(&self) -> io::Result<bool> {
+        Ok(self.0.metadata()?.nlink() > 0)
     }
 }
 

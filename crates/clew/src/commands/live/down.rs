@@ -4,10 +4,9 @@ use super::status::without_daemon;
 use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
-use clew_live::setup::Place;
+use clew_live::setup::{Confirmed, Place};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end before it is killed.
@@ -75,19 +74,15 @@ pub fn confirm(arguments: &LiveName) -> Result<Status, Failure> {
     if place.processes()[0].is_none() {
         return Err(without_daemon(&place));
     }
-    let path = place.unconfirmed();
-    match std::fs::remove_file(&path) {
-        Ok(()) => {
-            mention!("{} stays up", place.name());
+    let name = place.name();
+    let failed = |why: &str| Err(Failure::new(format!("{name} {why}")).no());
+    match place.confirm()? {
+        Confirmed::Now => {
+            mention!("{name} stays up");
             Ok(Status::Yes)
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let name = place.name();
-            Err(Failure::new(format!(
-                "{name} stays up already: nothing waits to be confirmed"
-            ))
-            .no())
-        }
-        Err(error) => Err(Failure::io(&path, &error)),
+        Confirmed::Before => failed("stays up already: nothing waits to be confirmed"),
+        Confirmed::TooLate => failed("is being undone: it is too late to confirm it"),
+        Confirmed::TooEarly => Err(without_daemon(&place)),
     }
 }
