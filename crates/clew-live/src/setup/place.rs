@@ -320,11 +320,6 @@ impl Place {
         }
     }
 
-    /// Returns the processes that hold the locks: who supervises, and who runs the data plane.
-    pub fn processes(&self) -> [Option<i32>; 2] {
-        [self.supervisor_lock(), self.daemon_lock()].map(|path| locks::holder(&path))
-    }
-
     /// Does steps, the undo of each written to the disk before.
     ///
     /// # Errors

@@ -5,8 +5,7 @@ use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
 use clew_live::setup::{Confirmed, Place};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end before it is killed.
@@ -53,14 +52,14 @@ fn is_to_stay(place: &Place) -> bool {
 /// Ends the process that holds one of a place's locks, if there is one.
 fn end(place: &Place, which: usize) -> Result<(), Failure> {
     let until = Instant::now() + END;
-    let mut signal = Signal::SIGTERM;
+    let mut signal = Some(Signal::SIGTERM);
     while let Some(process) = place.processes()[which] {
-        let failed = |error| Failure::new(format!("cannot end process {process}: {error}"));
         if Instant::now() > until {
-            kill(Pid::from_raw(process), Signal::SIGKILL).map_err(failed)?;
-        } else if signal == Signal::SIGTERM {
-            kill(Pid::from_raw(process), signal).map_err(failed)?;
-            signal = Signal::SIGKILL;
+            signal = Some(Signal::SIGKILL);
+        }
+        if let Some(signal) = signal.take() {
+            let sent = place.signal(which, signal);
+            sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
         }
         std::thread::sleep(LOOK);
     }
