@@ -89,7 +89,10 @@ where
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
     thread::scope(|scope| -> Result<(), String> {
-        let threads = start(scope, &shared, hooks.rng);
+        let threads = start(scope, &shared, hooks.rng).inspect_err(|_| shared.stop());
+        let threads = threads.map_err(|error| {
+            format!("cannot start a thread: {error}: look at limits of memory and tasks")
+        })?;
         let mut supervisor = Supervisor {
             shared: &shared,
             hooks,
@@ -170,27 +173,35 @@ fn start<'scope, K, R>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<K>,
     rng: fn() -> R,
-) -> Threads<'scope>
+) -> io::Result<Threads<'scope>>
 where
     K: KeySource + Send,
     R: CryptoRng + 'scope,
 {
     for since in &shared.verifying_since {
-        scope.spawn(move || {
+        begin(scope, move || {
             name_thread(c"clew-verify");
             receive::verify(shared, since, &mut rng());
-        });
+        })?;
     }
-    Threads {
+    Ok(Threads {
         planes: [
-            scope.spawn(move || send::run(shared, &mut rng())),
-            scope.spawn(move || receive::run(shared)),
+            begin(scope, move || send::run(shared, &mut rng()))?,
+            begin(scope, move || receive::run(shared))?,
         ],
         refills: [
-            scope.spawn(move || refill::run(shared, &mut rng())),
-            scope.spawn(move || refill::run_if_short(shared, &mut rng())),
+            begin(scope, move || refill::run(shared, &mut rng()))?,
+            begin(scope, move || refill::run_if_short(shared, &mut rng()))?,
         ],
-    }
+    })
+}
+
+/// Starts a thread. A system that has no room for one says so.
+fn begin<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    does: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    thread::Builder::new().spawn_scoped(scope, does)
 }
 
 /// Gives the calling thread a name, as `top -H` shows it.

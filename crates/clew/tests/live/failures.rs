@@ -137,6 +137,23 @@ fn is_pending(status: &str, signal: Signal) -> bool {
     pending & (1 << (signal as u64 - 1)) != 0
 }
 
+/// Its user may have no second thread.
+#[test]
+fn a_thread_that_the_system_refuses_is_one_sentence() {
+    let Some(lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "", true);
+    let mut command = lan.within(ONE, "prlimit");
+    let command = command.args(["--nproc=1", env!("CARGO_BIN_EXE_clew"), "up"]);
+    let output = command.arg(&config).output().unwrap();
+    let said = super::lan::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let wanted = "the data plane did not start: cannot start a thread: ";
+    assert_eq!(said.matches(wanted).count(), 1, "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(lan.state(ONE), before);
+}
+
 /// The data plane's user put something that never ends into the place of what it remembers.
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_said_at_once() {
