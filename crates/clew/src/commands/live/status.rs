@@ -91,7 +91,7 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         ErrorKind::PermissionDenied => {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => unanswered(place),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
             Failure::new(format!("{name}: its daemon ended before it answered"))
                 .no()
@@ -99,6 +99,18 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         }
         _ => Failure::new(format!("{name}: {error}")),
     })
+}
+
+/// A data plane that runs, and hangs.
+fn unanswered(place: &Place) -> Failure {
+    let name = place.name();
+    let failure = Failure::new(format!("{name}: no answer from its data plane"));
+    match place.processes()[1] {
+        Some(process) => failure.hint(format!(
+            "ps -o stat,wchan -p {process} shows what it waits for, with T if somebody stopped it"
+        )),
+        None => failure,
+    }
 }
 
 /// Why nobody answers, and what helps.

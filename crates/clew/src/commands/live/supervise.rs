@@ -245,7 +245,7 @@ impl<'a> Supervised<'a> {
                 return Ended::Asked;
             }
             let look = deadline.map(|_| LOOK);
-            let waits = [look, teller.wait(), guard.wait()];
+            let waits = [look, Some(teller.wait()), guard.wait()];
             let wait = waits.into_iter().flatten().min();
             wait_for(starter.signals, &guard, wait.map_or(PollTimeout::NONE, nap));
             guard.look();
