@@ -213,7 +213,11 @@ impl<'a> Supervised<'a> {
                 return failure;
             }
             match self.place.undo() {
-                Err(error) => mention!("clew: warning: {error}"),
+                Err(error) => {
+                    let (name, why) = (&self.config.name, &failure.message);
+                    failure.message = format!("{why}; the undo failed, too: {error}");
+                    return failure.hint(format!("clew down {name} undoes what is left"));
+                }
                 Ok(()) if self.planned.is_none() => {
                     failure.message += "; the set-up that was there is undone";
                 }
