@@ -278,7 +278,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             self.reload(config);
         }
         self.see_signer();
-        self.see_verifiers();
+        self.see_stalls();
         self.see_files_kept();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
         for sentence in self.clocks.see(&clocks, &mut self.notices, now) {
@@ -375,11 +375,16 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         self.notices.set(Topic::Program, trouble.as_deref(), now);
     }
 
-    /// Says once that verifiers stand still, and once that they go on.
-    fn see_verifiers(&mut self) {
-        let (sentence, now) = (self.shared.stall().sentence(), self.seconds());
-        if self.notices.set(Topic::Verifiers, sentence, now) {
-            warn!("{}", sentence.unwrap_or_default());
+    /// Says once what stands still, and shows it until it goes on.
+    fn see_stalls(&mut self) {
+        let now = self.seconds();
+        for (topic, sentence) in [
+            (Topic::Verifiers, self.shared.stall().sentence()),
+            (Topic::Queue, self.shared.stall_of_queue()),
+        ] {
+            if self.notices.set(topic, sentence, now) {
+                warn!("{}", sentence.unwrap_or_default());
+            }
         }
     }
 
