@@ -12,6 +12,7 @@ use crate::control::{Answer, Control, Request};
 use crate::status::{Filtered, Status};
 use clew_packet::KeySource;
 use nix::errno::Errno;
+use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -114,7 +115,10 @@ where
         ended?;
         for (what, done) in [("interface", sent), ("network", received)] {
             let done = done.map_err(|_| format!("{what}: the thread ended"))?;
-            done.map_err(|error| format!("{what}: {error}"))?;
+            done.map_err(|error| match error.raw_os_error() {
+                Some(libc::EBADFD) => format!("{what}: it was removed"),
+                _ => format!("{what}: {error}"),
+            })?;
         }
         Ok(())
     })?;

@@ -141,6 +141,7 @@ fn complaint(
 fn read(path: &Path, config: &Config) -> Result<Signer, Failure> {
     material::files(config).try_for_each(|file| refuse_missing(path, file))?;
     let material = material::load(config, &plane::memory_of(config)?)?;
+    material::warn_if_exposed(config);
     Ok(Signer::of(&material.identity))
 }
 
