@@ -1,6 +1,6 @@
 //! `clew down`, `clew confirm`
 
-use super::status::without_daemon;
+use super::absent::without_daemon;
 use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
