@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "a system call without a safe wrapper")]
 
 use nix::libc;
+use nix::sys::signal::Signal;
 use nix::unistd::setsid;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -56,6 +57,29 @@ pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: it is open, and whoever started the program left it to this one. Callers name each number
     // once, and none that the program opened itself.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Opens a process, which then stays the same one, whoever gets its number later.
+pub(crate) fn open_process(process: i32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes numbers alone.
+    let number = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
+    match RawFd::try_from(number) {
+        // SAFETY: the kernel has just made this descriptor, and nobody else knows of it.
+        Ok(number) if number >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(number) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sends a signal to an opened process.
+pub(crate) fn signal_process(process: BorrowedFd<'_>, signal: Signal) -> io::Result<()> {
+    let (number, signal) = (process.as_raw_fd(), signal as libc::c_int);
+    let none = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: without a `siginfo_t` the call takes numbers alone. The descriptor is open as long as it is borrowed.
+    let done = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, number, signal, none, 0) };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Lets a program that will be started begin a session of its own, which has no terminal.

@@ -1,6 +1,6 @@
 //! Key files on disk: reading them, asking for what unlocks them, and encrypting new ones.
 
-use crate::exposure::{exposed_to_others_than, warn_if_exposed};
+use crate::exposure::warn_if_exposed;
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
 use crate::random;
@@ -11,7 +11,6 @@ use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::Store;
-use nix::unistd::Gid;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -73,25 +72,17 @@ impl Unlock {
         Ok(read)
     }
 
-    /// Reads the text of a key file for a daemon, which nobody can ask for a passphrase. `reader` is the
-    /// group of the user who runs it, which may read the file.
+    /// Reads the text of a key file for a daemon, which nobody can ask for a passphrase.
     ///
     /// # Errors
     /// As [`read`](Self::read); the file is encrypted with a passphrase.
-    pub fn read_unattended(
-        &self,
-        path: &Path,
-        reader: Option<Gid>,
-    ) -> Result<Zeroizing<String>, Failure> {
+    pub fn read_unattended(&self, path: &Path) -> Result<Zeroizing<String>, Failure> {
         let text = read_text(path)?;
         if let Ok(Needs::Passphrase) = encryption::needs(&text) {
             return Err(Failure::file(path, "encrypted with a passphrase")
                 .hint("a daemon needs a key encrypted with an unlock file, or not at all"));
         }
         let (text, _) = self.clear(path, text)?;
-        if let Some(advice) = exposed_to_others_than(path, reader) {
-            mention!("clew: warning: {advice}");
-        }
         Ok(text)
     }
 

@@ -6,6 +6,7 @@ use crate::packet::{Burst, Outer};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 /// Where signed packets leave and arrive.
 pub enum Network {
@@ -103,6 +104,14 @@ impl Network {
         match self {
             Self::Udp(_) => None,
             Self::Raw(raw) => Some(raw.dropped()),
+        }
+    }
+
+    /// Returns for how long the process of the kernel's queue has been silent, if the carrier has one.
+    pub fn silence(&self) -> Option<Duration> {
+        match self {
+            Self::Udp(_) => None,
+            Self::Raw(raw) => Some(raw.silence()),
         }
     }
 }

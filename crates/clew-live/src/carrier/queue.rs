@@ -25,7 +25,7 @@ const COPIES_BYTES_MAX: usize = 4 << 20;
 /// Most packets between two looks at the data plane.
 const TURN_PACKETS: usize = 64;
 
-/// How often counts are told.
+/// How often counts are told, new or not: the data plane hears that this process turns.
 const TELL: Duration = Duration::from_millis(500);
 
 /// Where the kernel tells what it dropped.
@@ -89,7 +89,6 @@ pub struct QueueProcess {
     counts: File,
     /// Copies for which there was no room.
     overflow: u64,
-    told: [u64; 3],
 }
 
 impl QueueProcess {
@@ -106,7 +105,6 @@ impl QueueProcess {
             // Root alone may open it.
             counts: File::open(COUNTS)?,
             overflow: 0,
-            told: [0; 3],
         })
     }
 
@@ -124,7 +122,7 @@ impl QueueProcess {
             let is_more = self.queue.take(TURN_PACKETS, judge)?;
             if Instant::now() >= next {
                 next = Instant::now() + TELL;
-                self.tell_new()?;
+                self.tell_now()?;
             }
             if !is_more {
                 self.wait(next.saturating_duration_since(Instant::now()))?;
@@ -153,27 +151,21 @@ impl QueueProcess {
         }
     }
 
-    fn tell_new(&mut self) -> io::Result<()> {
+    fn tell_now(&mut self) -> io::Result<()> {
         let mut text = String::new();
         self.counts.rewind()?;
         self.counts.read_to_string(&mut text)?;
         let [queue, socket] = dropped(&text, self.number).unwrap_or_default();
-        let now = [queue, socket, self.overflow];
-        match now == self.told {
-            true => Ok(()),
-            false => self.tell(now),
-        }
+        self.tell([queue, socket, self.overflow])
     }
 
-    fn tell(&mut self, counts: [u64; 3]) -> io::Result<()> {
+    fn tell(&self, counts: [u64; 3]) -> io::Result<()> {
         let numbers = counts.map(u64::to_be_bytes).concat();
         match send(&self.copies, kind::COUNTS, &numbers) {
-            Ok(()) => self.told = counts,
             // It is told later.
-            Err(Errno::EAGAIN | Errno::EPIPE) => {}
-            Err(other) => return Err(other.into()),
+            Ok(()) | Err(Errno::EAGAIN | Errno::EPIPE) => Ok(()),
+            Err(other) => Err(other.into()),
         }
-        Ok(())
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Raw {
     copies: OwnedFd,
     /// What the queue had dropped when it last said so.
     dropped: Mutex<[u64; 3]>,
+    /// When anything came from its process.
+    heard: Mutex<Instant>,
 }
 
 impl Raw {
@@ -54,6 +56,7 @@ impl Raw {
             v6,
             copies,
             dropped: Mutex::new([0; 3]),
+            heard: Mutex::new(Instant::now()),
         };
         wait_for_queue(&raw.copies)?;
         Ok(raw)
@@ -87,7 +90,21 @@ impl Raw {
     ///
     /// # Errors
     /// The process of the queue ended.
-    pub fn receive(&self, room: &mut [u8], mut take: impl FnMut(&[u8])) -> io::Result<bool> {
+    pub fn receive(&self, room: &mut [u8], take: impl FnMut(&[u8])) -> io::Result<bool> {
+        let is_any = self.receive_some(room, take)?;
+        if is_any {
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+        Ok(is_any)
+    }
+
+    /// Returns for how long nothing has come from the queue's process, which tells its counts twice a second.
+    pub fn silence(&self) -> Duration {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.elapsed()
+    }
+
+    fn receive_some(&self, room: &mut [u8], mut take: impl FnMut(&[u8])) -> io::Result<bool> {
         for number in 0..ARRIVALS_MAX {
             let flags = MsgFlags::MSG_DONTWAIT;
             let length = match recv(self.copies.as_raw_fd(), room, flags) {

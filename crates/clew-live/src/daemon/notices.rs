@@ -25,6 +25,8 @@ pub(super) enum Topic {
     Signer,
     /// Verifiers that stand still.
     Verifiers,
+    /// The process of the kernel's queue.
+    Queue,
     /// Whether something keeps the clock right.
     ClockKept,
     /// How wrong the clock may be.

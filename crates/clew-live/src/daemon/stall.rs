@@ -62,6 +62,16 @@ impl<K: KeySource> Shared<K> {
         let since = since.map(|since| since.load(Ordering::Relaxed));
         Stall::of(since, wait, now.instant)
     }
+
+    /// Returns what an administrator should know of the process of the kernel's queue, if there is one.
+    pub fn stall_of_queue(&self) -> Option<&'static str> {
+        let silence = self.network.silence();
+        let is_stalled = silence.is_some_and(|silence| silence > STALL);
+        is_stalled.then_some(
+            "the process of the kernel's queue (clew up --stage queue) has stood still for 3 s: no packet of a \
+             peer comes in; did somebody stop it?",
+        )
+    }
 }
 
 #[cfg(test)]

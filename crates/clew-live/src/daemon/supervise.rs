@@ -11,6 +11,7 @@ use crate::control::{Answer, Control, Request};
 use crate::status::{Filtered, Status};
 use clew_packet::KeySource;
 use nix::errno::Errno;
+use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -88,7 +89,10 @@ where
     let succession = hooks.succession.clone();
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
     thread::scope(|scope| -> Result<(), String> {
-        let threads = start(scope, &shared, hooks.rng);
+        let threads = start(scope, &shared, hooks.rng).inspect_err(|_| shared.stop());
+        let threads = threads.map_err(|error| {
+            format!("cannot start a thread: {error}: look at limits of memory and tasks")
+        })?;
         let mut supervisor = Supervisor {
             shared: &shared,
             hooks,
@@ -111,7 +115,10 @@ where
         ended?;
         for (what, done) in [("interface", sent), ("network", received)] {
             let done = done.map_err(|_| format!("{what}: the thread ended"))?;
-            done.map_err(|error| format!("{what}: {error}"))?;
+            done.map_err(|error| match error.raw_os_error() {
+                Some(libc::EBADFD) => format!("{what}: it was removed"),
+                _ => format!("{what}: {error}"),
+            })?;
         }
         Ok(())
     })?;
@@ -170,27 +177,35 @@ fn start<'scope, K, R>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Shared<K>,
     rng: fn() -> R,
-) -> Threads<'scope>
+) -> io::Result<Threads<'scope>>
 where
     K: KeySource + Send,
     R: CryptoRng + 'scope,
 {
     for since in &shared.verifying_since {
-        scope.spawn(move || {
+        begin(scope, move || {
             name_thread(c"clew-verify");
             receive::verify(shared, since, &mut rng());
-        });
+        })?;
     }
-    Threads {
+    Ok(Threads {
         planes: [
-            scope.spawn(move || send::run(shared, &mut rng())),
-            scope.spawn(move || receive::run(shared)),
+            begin(scope, move || send::run(shared, &mut rng()))?,
+            begin(scope, move || receive::run(shared))?,
         ],
         refills: [
-            scope.spawn(move || refill::run(shared, &mut rng())),
-            scope.spawn(move || refill::run_if_short(shared, &mut rng())),
+            begin(scope, move || refill::run(shared, &mut rng()))?,
+            begin(scope, move || refill::run_if_short(shared, &mut rng()))?,
         ],
-    }
+    })
+}
+
+/// Starts a thread. A system that has no room for one says so.
+fn begin<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    does: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    thread::Builder::new().spawn_scoped(scope, does)
 }
 
 /// Gives the calling thread a name, as `top -H` shows it.
@@ -267,7 +282,7 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
             self.reload(config);
         }
         self.see_signer();
-        self.see_verifiers();
+        self.see_stalls();
         self.see_files_kept();
         self.see_refused();
         let (now, clocks) = (self.seconds(), self.shared.clocks());
@@ -374,11 +389,16 @@ impl<K: KeySource + Send, R: CryptoRng> Supervisor<'_, K, R> {
         }
     }
 
-    /// Says once that verifiers stand still, and once that they go on.
-    fn see_verifiers(&mut self) {
-        let (sentence, now) = (self.shared.stall().sentence(), self.seconds());
-        if self.notices.set(Topic::Verifiers, sentence, now) {
-            warn!("{}", sentence.unwrap_or_default());
+    /// Says once what stands still, and shows it until it goes on.
+    fn see_stalls(&mut self) {
+        let now = self.seconds();
+        for (topic, sentence) in [
+            (Topic::Verifiers, self.shared.stall().sentence()),
+            (Topic::Queue, self.shared.stall_of_queue()),
+        ] {
+            if self.notices.set(topic, sentence, now) {
+                warn!("{}", sentence.unwrap_or_default());
+            }
         }
     }
 

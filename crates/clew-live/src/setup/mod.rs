@@ -21,7 +21,7 @@ pub use error::SetupError;
 pub use facts::{Facts, Route, account, routes_now};
 pub use force::Force;
 pub use kept::{EXCHANGE, Kept, refuse_shared_prefixes};
-pub use place::{Lock, Made, Place};
+pub use place::{Confirmed, Lock, Made, Place, Refused};
 pub use plan::plan;
 pub use programs::{Programs, filtered, find};
 pub use ruleset::QueueRule;

@@ -1,10 +1,12 @@
 //! `/run/clew/NAME`: the undo of what was set up, the locks of who runs, the socket for `clew status`.
 
+mod confirmation;
 mod journal;
 mod locks;
 mod remove;
 mod settings;
 
+pub use confirmation::{Confirmed, Refused};
 pub use locks::Lock;
 
 use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
@@ -147,12 +149,6 @@ impl Place {
     /// Returns the file in which who supervises says why the data plane fails.
     pub fn failing(&self) -> PathBuf {
         self.folder.join("failing")
-    }
-
-    /// Returns the file whose presence says that the set-up waits for an administrator to confirm it. It
-    /// says until when, in seconds since this machine started.
-    pub fn unconfirmed(&self) -> PathBuf {
-        self.folder.join("unconfirmed")
     }
 
     fn undo_file(&self) -> PathBuf {
@@ -323,11 +319,6 @@ impl Place {
             }),
             None => Ok(()),
         }
-    }
-
-    /// Returns the processes that hold the locks: who supervises, and who runs the data plane.
-    pub fn processes(&self) -> [Option<i32>; 2] {
-        [self.supervisor_lock(), self.daemon_lock()].map(|path| locks::holder(&path))
     }
 
     /// Does steps, the undo of each written to the disk before.

@@ -115,7 +115,7 @@ impl Endpoint {
             metrics: Box::new(metrics),
             heartbeat: heartbeat.clone(),
         });
-        thread::spawn(move || {
+        let started = thread::Builder::new().spawn(move || {
             runtime.block_on(async {
                 // Fails only outside of a runtime.
                 if let Ok(listener) = TcpListener::from_std(listener) {
@@ -123,6 +123,7 @@ impl Endpoint {
                 }
             });
         });
+        started.map_err(|e| failed(&e))?;
         if !bound.ip().is_loopback() {
             mention!("clew: warning: anybody who reaches {bound} can read the metrics");
         }

@@ -107,6 +107,53 @@ fn what_nobody_confirms_is_undone() {
     assert_eq!(late.status.code(), Some(1));
 }
 
+/// The time is over, and the data plane takes seconds to end: whoever confirms meanwhile hears that it is too late.
+#[test]
+fn a_confirmation_during_the_undo_is_too_late() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "inbound = \"enforce\"", true);
+    let daemon = lan.up(ONE, &config, &["--confirm", "2s"]);
+    let plane = lan.processes(ONE)[1];
+    kill(Pid::from_raw(plane), Signal::SIGSTOP).unwrap();
+    let status = format!("/proc/{plane}/status");
+    until("the end of the time", || {
+        is_pending(&status, Signal::SIGTERM)
+    });
+    let late = lan.in_host(ONE, &["confirm", &lan.name(ONE)]);
+    let said = super::lan::text(&late.stderr);
+    assert_eq!(late.status.code(), Some(1), "{said}");
+    assert!(said.contains("too late to confirm it"), "{said}");
+    assert_eq!(lan.ended(daemon), Some(1), "{}", lan.log(ONE));
+    assert_eq!(lan.state(ONE), before);
+}
+
+/// Whether a stopped process will get a signal as soon as it goes on.
+fn is_pending(status: &str, signal: Signal) -> bool {
+    let text = fs::read_to_string(status).unwrap();
+    let mut lines = text.lines();
+    let pending = lines.find_map(|line| line.strip_prefix("ShdPnd:")).unwrap();
+    let pending = u64::from_str_radix(pending.trim(), 16).unwrap();
+    pending & (1 << (signal as u64 - 1)) != 0
+}
+
+/// Its user may have no second thread.
+#[test]
+fn a_thread_that_the_system_refuses_is_one_sentence() {
+    let Some(lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "", true);
+    let mut command = lan.within(ONE, "prlimit");
+    let command = command.args(["--nproc=1", env!("CARGO_BIN_EXE_clew"), "up"]);
+    let output = command.arg(&config).output().unwrap();
+    let said = super::lan::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let wanted = "the data plane did not start: cannot start a thread: ";
+    assert_eq!(said.matches(wanted).count(), 1, "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(lan.state(ONE), before);
+}
+
 /// The data plane's user put something that never ends into the place of what it remembers.
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_said_at_once() {

@@ -32,6 +32,9 @@ fn a_lost_interface_is_named_and_made_again() {
     assert_eq!(log.matches("it is made again").count(), 1, "said once");
     assert!(log.matches("starts again").count() <= 2, "{log}");
     assert!(log.contains(&format!("interface {interface}")), "{log}");
+    for misleading in ["NOT in force", "os error"] {
+        assert!(!log.contains(misleading), "{log}");
+    }
     drop(heard(listener));
     lan.down(ONE);
     assert_eq!(lan.state(ONE), before);

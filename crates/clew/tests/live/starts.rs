@@ -77,6 +77,25 @@ fn end(mut child: std::process::Child) {
     child.wait().unwrap();
 }
 
+/// The process that checks and the data plane both read the key.
+#[test]
+fn a_key_that_others_can_read_is_said_once() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, "", true);
+    fs::set_permissions(lan.path("0.key"), fs::Permissions::from_mode(0o644)).unwrap();
+    lan.up(ONE, &config, &[]);
+    let said = || {
+        lan.log(ONE)
+            .matches("0.key: other users can read it")
+            .count()
+    };
+    assert_eq!(said(), 1, "{}", lan.log(ONE));
+    let reload = lan.in_host(ONE, &["reload", &lan.name(ONE)]);
+    assert!(reload.status.success(), "{}", text(&reload.stderr));
+    until("a word of it", || said() == 2);
+    lan.down(ONE);
+}
+
 /// Another group's file takes a peer's place while no daemon runs: it is refused as while one runs. Who means it gives
 /// the file another name.
 #[test]

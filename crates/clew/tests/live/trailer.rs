@@ -274,3 +274,22 @@ fn without_a_queue_the_daemon_says_so_and_undoes_all() {
     assert!(said.contains("NFQUEUE 4909: "), "{said}");
     assert_eq!(lan.state(ONE), before);
 }
+
+/// Somebody stops the process of the kernel's queue, and lets it go on.
+#[test]
+fn a_queue_that_stands_still_is_told_of() {
+    let Some(mut lan) = Lan::new() else { return };
+    both(&mut lan, ENFORCE, LARGE);
+    let plane = lan.processes(ONE)[1];
+    let children = fs::read_to_string(format!("/proc/{plane}/task/{plane}/children")).unwrap();
+    let queue = Pid::from_raw(children.trim().parse().unwrap());
+    let notices = || lan.status(ONE)["notices"].to_string();
+    let said = "the process of the kernel's queue (clew up --stage queue) has stood still";
+    assert!(!notices().contains(said));
+    kill(queue, Signal::SIGSTOP).unwrap();
+    until("the notice", || notices().contains(said));
+    kill(queue, Signal::SIGCONT).unwrap();
+    until("the end of it", || !notices().contains(said));
+    assert_eq!(lan.log(ONE).matches(said).count(), 1, "said once");
+    until("a ping", || lan.pings(ONE, &Lan::v4(TWO)));
+}

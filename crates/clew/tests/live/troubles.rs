@@ -6,8 +6,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use std::fs;
-use std::path::PathBuf;
-use std::process::Output;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 
@@ -55,6 +56,101 @@ fn a_failing_data_plane_is_told_of_with_its_cause_until_it_is_up_again() {
     let log = lan.log(ONE);
     let again = log.matches("; it is tried again in ").count();
     assert_eq!(failures(&log), again, "each once, with its time: {log}");
+    lan.down(ONE);
+}
+
+/// Somebody stops the data plane, and lets it go on.
+#[test]
+fn a_data_plane_that_hangs_is_told_of_once() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, ENFORCE, true);
+    lan.up(ONE, &config, &[]);
+    let plane = Pid::from_raw(lan.processes(ONE)[1]);
+    kill(plane, Signal::SIGSTOP).unwrap();
+    let hangs = "the data plane does not answer any more";
+    until("a word of it", || lan.log(ONE).contains(hangs));
+    let (code, said) = status(&lan);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("no answer from its data plane"), "{said}");
+    assert!(
+        said.contains(&format!("hint: ps -o stat,wchan -p {plane}")),
+        "{said}"
+    );
+    kill(plane, Signal::SIGCONT).unwrap();
+    let again = "the data plane answers again";
+    until("the end of it", || lan.log(ONE).contains(again));
+    let log = lan.log(ONE);
+    let count = |said: &str| log.matches(said).count();
+    assert_eq!((count(hangs), count(again)), (1, 1), "{log}");
+    assert_eq!(status(&lan).0, Some(0));
+}
+
+/// `clew up` where a script is in the place of `ip`, which the script finds as `$IP`.
+fn up_with_another_ip(lan: &Lan, script: &str, config: &Path) -> Command {
+    let [other, real] = ["ip.other", "ip.real"].map(|name| lan.path(name));
+    let script = format!("#!/bin/sh\nIP={}\n{script}\n", real.display());
+    fs::write(&other, script).unwrap();
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
+    let ip = fs::canonicalize("/usr/sbin/ip").or_else(|_| fs::canonicalize("/usr/bin/ip"));
+    let ip = ip.unwrap();
+    fs::copy(&ip, &real).unwrap();
+    let mount = format!(
+        "mount --bind {} {} && exec \"$0\" \"$@\"",
+        other.display(),
+        ip.display()
+    );
+    let mut command = lan.within(ONE, "unshare");
+    command.args(["-m", "sh", "-c", &mount, env!("CARGO_BIN_EXE_clew"), "up"]);
+    command.arg(config).stderr(Stdio::piped());
+    command
+}
+
+/// A step fails, and so does the undo of those before: `clew up` says what helps.
+#[test]
+fn an_undo_that_fails_is_said_with_what_helps() {
+    let Some(lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, ENFORCE, true);
+    // Once the interface is made, nothing works.
+    let made = lan.path("made");
+    let script = "[ -e MADE ] && { echo refused >&2; exit 1; }\n\
+                  [ \"$1\" = tuntap ] && touch MADE\nexec $IP \"$@\"";
+    let script = script.replace("MADE", made.to_str().unwrap());
+    let output = up_with_another_ip(&lan, &script, &config).output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("; the undo failed, too: ip "), "{said}");
+    let hint = format!("hint: clew down {} undoes what is left", lan.name(ONE));
+    assert!(said.contains(&hint), "{said}");
+    let (_, status) = status(&lan);
+    assert!(status.contains("is set up in part"), "{status}");
+    lan.down(ONE);
+    assert_eq!(lan.state(ONE), before);
+}
+
+/// Both look at the host before either changes it: the later one is told of the earlier one, not of its interface.
+#[test]
+fn of_two_starts_at_once_the_later_one_names_the_earlier_one() {
+    let Some(mut lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, ENFORCE, true);
+    let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
+    let script = format!(
+        "touch {}\nuntil [ -e {} ]; do sleep 0.05; done\nexec $IP \"$@\"",
+        asked.display(),
+        go.display()
+    );
+    let later = up_with_another_ip(&lan, &script, &config).spawn().unwrap();
+    until("its first look", || asked.exists());
+    lan.up(ONE, &config, &[]);
+    fs::write(go, "").unwrap();
+    let output = later.wait_with_output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let process = lan.processes(ONE)[0];
+    assert!(
+        said.contains(&format!("runs already, as process {process}")),
+        "{said}"
+    );
     lan.down(ONE);
 }
 

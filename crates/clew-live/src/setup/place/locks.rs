@@ -1,9 +1,14 @@
 //! Locks that the kernel releases when their process ends, and that name it.
 
+use super::Place;
+use crate::sys;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
-use std::fs::{File, OpenOptions};
+use nix::sys::signal::Signal;
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,13 +18,35 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Held while a process runs.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock goes when the file is closed")] File);
+pub struct Lock(File);
 
 impl Lock {
-    /// Locks a file, without waiting.
+    /// Locks a file, without waiting. The lock goes as soon as this process closes the file, however often it is open.
     pub(super) fn of(file: File) -> io::Result<Self> {
         fcntl(&file, FcntlArg::F_SETLK(&whole(libc::F_WRLCK)))?;
         Ok(Self(file))
+    }
+
+    /// Returns whether the file still has a name.
+    pub(super) fn has_name(&self) -> io::Result<bool> {
+        Ok(self.0.metadata()?.nlink() > 0)
+    }
+}
+
+impl Place {
+    /// Returns the processes that hold the locks: who supervises, and who runs the data plane.
+    pub fn processes(&self) -> [Option<i32>; 2] {
+        [self.supervisor_lock(), self.daemon_lock()].map(|path| holder(&path))
+    }
+
+    /// Sends a signal to one of these processes, and never to another one. Returns whether there is one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn signal(&self, which: usize, signal: Signal) -> io::Result<bool> {
+        let locks = [self.supervisor_lock(), self.daemon_lock()];
+        let lock = locks.get(which);
+        lock.map_or(Ok(false), |path| signal_holder(path, signal))
     }
 }
 
@@ -41,13 +68,48 @@ pub(super) fn whole(kind: i32) -> libc::flock {
     }
 }
 
-/// The process that holds a lock. The kernel says who, so nobody can name another process.
+/// The process that holds a lock, if it runs as the user whom the file belongs to.
 ///
-/// Of a lock on an open file, or of one in another PID namespace, the kernel names no process, but -1 or 0:
-/// a signal to these would reach every process, or the caller's own.
+/// The kernel says which process locked. But that one may have left the lock to others that share its table of files:
+/// after its end, its number may be of any process. Of a lock on an open file, or of one in another PID namespace, the
+/// kernel names no process, but -1 or 0: a signal to these would reach every process, or the caller's own.
 pub(super) fn holder(path: &Path) -> Option<i32> {
     let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    let owner = file.metadata().ok()?.uid();
     let mut lock = whole(libc::F_WRLCK);
     fcntl(&file, FcntlArg::F_GETLK(&mut lock)).ok()?;
-    (i32::from(lock.l_type) != libc::F_UNLCK && lock.l_pid > 1).then_some(lock.l_pid)
+    let is_process = i32::from(lock.l_type) != libc::F_UNLCK && lock.l_pid > 1;
+    (is_process && runs_as(lock.l_pid, owner)).then_some(lock.l_pid)
+}
+
+/// Sends a signal to the process that holds a lock, and to no other one. Returns whether there is one.
+fn signal_holder(path: &Path, signal: Signal) -> io::Result<bool> {
+    let Some(process) = holder(path) else {
+        return Ok(false);
+    };
+    let opened = gone(sys::open_process(process))?;
+    // Before it was opened, another process may have got its number.
+    let Some(opened) = opened.filter(|_| holder(path) == Some(process)) else {
+        return Ok(false);
+    };
+    let sent = gone(sys::signal_process(opened.as_fd(), signal))?;
+    Ok(sent.is_some())
+}
+
+/// `None` if the process has ended.
+fn gone<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        done => done.map(Some),
+    }
+}
+
+/// Whether a process has all its privileges from this user.
+fn runs_as(process: i32, user: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    users.is_some_and(|users| {
+        let mut users = users.split_whitespace();
+        users.all(|one| one.parse() == Ok(user))
+    })
 }

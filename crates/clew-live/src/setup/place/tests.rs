@@ -5,6 +5,7 @@ use super::locks::whole;
 use super::*;
 use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use nix::libc;
+use nix::sys::signal::Signal;
 use nix::unistd::{getgid, getuid};
 use skipped::skipped;
 use std::fs::File;
@@ -204,6 +205,36 @@ fn a_lock_that_names_no_process_names_none() {
     let file = OpenOptions::new().write(true).open(path).unwrap();
     fcntl(&file, FcntlArg::F_OFD_SETLK(&whole(libc::F_WRLCK))).unwrap();
     assert_eq!(scene.place.processes(), [None, None]);
+}
+
+/// The data plane's user can have a lock name any process, and root sends signals to who holds it. Here the process is
+/// of another user than the file.
+#[test]
+fn a_lock_of_another_user_s_process_names_none() {
+    let scene = scene();
+    drop(scene.make().unwrap());
+    let path = scene.place.daemon_lock();
+    let program = "import fcntl, sys\nf = open(sys.argv[1], 'r+')\nfcntl.lockf(f, fcntl.LOCK_EX)\n\
+                   print('held', flush=True)\nsys.stdin.read()";
+    let mut command = Command::new("python3");
+    let command = command.args(["-c", program]).arg(&path);
+    let Ok(mut other) = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+        return skipped("python3");
+    };
+    let mut line = [0; 5];
+    io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut line).unwrap();
+    let process = other.id() as i32;
+    assert_eq!(scene.place.processes(), [None, Some(process)]);
+    if getuid().is_root() {
+        chown(&path, Some(Uid::from_raw(65_534)), None).unwrap();
+        assert_eq!(scene.place.processes(), [None, None]);
+        assert!(!scene.place.signal(1, Signal::SIGKILL).unwrap());
+        assert_eq!(other.try_wait().unwrap(), None, "it goes on");
+        chown(&path, Some(getuid()), None).unwrap();
+    }
+    assert!(scene.place.signal(1, Signal::SIGKILL).unwrap());
+    assert_eq!(other.wait().unwrap().code(), None, "killed");
+    assert!(!scene.place.signal(1, Signal::SIGKILL).unwrap());
 }
 
 #[test]

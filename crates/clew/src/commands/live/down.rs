@@ -1,13 +1,11 @@
 //! `clew down`, `clew confirm`
 
-use super::status::without_daemon;
+use super::absent::without_daemon;
 use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
-use clew_live::setup::Place;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use std::io::ErrorKind;
+use clew_live::setup::{Confirmed, Place};
+use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end before it is killed.
@@ -54,14 +52,14 @@ fn is_to_stay(place: &Place) -> bool {
 /// Ends the process that holds one of a place's locks, if there is one.
 fn end(place: &Place, which: usize) -> Result<(), Failure> {
     let until = Instant::now() + END;
-    let mut signal = Signal::SIGTERM;
+    let mut signal = Some(Signal::SIGTERM);
     while let Some(process) = place.processes()[which] {
-        let failed = |error| Failure::new(format!("cannot end process {process}: {error}"));
         if Instant::now() > until {
-            kill(Pid::from_raw(process), Signal::SIGKILL).map_err(failed)?;
-        } else if signal == Signal::SIGTERM {
-            kill(Pid::from_raw(process), signal).map_err(failed)?;
-            signal = Signal::SIGKILL;
+            signal = Some(Signal::SIGKILL);
+        }
+        if let Some(signal) = signal.take() {
+            let sent = place.signal(which, signal);
+            sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
         }
         std::thread::sleep(LOOK);
     }
@@ -75,19 +73,15 @@ pub fn confirm(arguments: &LiveName) -> Result<Status, Failure> {
     if place.processes()[0].is_none() {
         return Err(without_daemon(&place));
     }
-    let path = place.unconfirmed();
-    match std::fs::remove_file(&path) {
-        Ok(()) => {
-            mention!("{} stays up", place.name());
+    let name = place.name();
+    let failed = |why: &str| Err(Failure::new(format!("{name} {why}")).no());
+    match place.confirm()? {
+        Confirmed::Now => {
+            mention!("{name} stays up");
             Ok(Status::Yes)
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let name = place.name();
-            Err(Failure::new(format!(
-                "{name} stays up already: nothing waits to be confirmed"
-            ))
-            .no())
-        }
-        Err(error) => Err(Failure::io(&path, &error)),
+        Confirmed::Before => failed("stays up already: nothing waits to be confirmed"),
+        Confirmed::TooLate => failed("is being undone: it is too late to confirm it"),
+        Confirmed::TooEarly => Err(without_daemon(&place)),
     }
 }

@@ -4,6 +4,7 @@ use super::supervise::Supervised;
 use crate::failure::Failure;
 use clew_live::config::Config;
 use clew_live::setup::{Changes, Force, Place, Programs};
+use nix::net::if_::if_nametoindex;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
@@ -73,9 +74,11 @@ impl<'a> Guard<'a> {
         let Some((force, programs)) = &mut self.known else {
             return;
         };
+        // The data plane ends without it. Its next one finds it, and so does what follows here.
+        let mended = mend(self.place, self.config);
         let followed = follow(self.place, self.config, force, programs);
         let missing = force.missing(programs);
-        let mut trouble = followed.err().map(|failure| failure.message);
+        let mut trouble = mended.and(followed).err().map(|failure| failure.message);
         if !missing.is_empty() {
             let what = missing.join(", ");
             let restored = force.restore(programs);
@@ -98,6 +101,19 @@ impl<'a> Guard<'a> {
         }
         self.said = trouble;
     }
+}
+
+/// Makes the interface and its routes again if somebody removed it.
+pub(super) fn mend(place: &Place, config: &Config) -> Result<(), Failure> {
+    let interface = &config.interface;
+    let Some(force) = place.force() else {
+        return Ok(());
+    };
+    if if_nametoindex(interface.as_str()).is_ok() {
+        return Ok(());
+    }
+    tracing::warn!("interface {interface} was removed: it is made again");
+    Ok(force.make_interface()?)
 }
 
 /// Changes routes whose source the host has no more, or would not choose any more.

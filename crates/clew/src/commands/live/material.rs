@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use crate::clock;
+use crate::exposure::exposed_to_others_than;
 use crate::failure::Failure;
 use crate::groups::{check, read_group_file};
 use crate::secrets::Unlock;
@@ -30,8 +31,7 @@ pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, 
         unlock_with: config.unlock_with.clone(),
         ..Unlock::default()
     };
-    let reader = account(config).ok().map(|user| user.gid);
-    let text = unlock.read_unattended(&config.key, reader)?;
+    let text = unlock.read_unattended(&config.key)?;
     let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&config.key, e))?;
     let groups = Groups::read(config)?;
     let overlap = overlap(config.grace);
@@ -52,6 +52,14 @@ pub fn load(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, 
         groups: tags,
         keys: Arc::new(keys),
     })
+}
+
+/// Warns of a key that others can read than the user of the data plane.
+pub fn warn_if_exposed(config: &Config) {
+    let reader = account(config).ok().map(|user| user.gid);
+    if let Some(advice) = exposed_to_others_than(&config.key, reader) {
+        mention!("clew: warning: {advice}");
+    }
 }
 
 /// The files that a configuration names.
@@ -78,6 +86,7 @@ fn refuse_pipe(path: &Path) -> Result<(), Failure> {
 /// As [`load`].
 pub fn take(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
     let material = load(config, memory)?;
+    warn_if_exposed(config);
     keep(config, memory, &material);
     Ok(material)
 }

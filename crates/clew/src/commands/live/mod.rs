@@ -1,5 +1,6 @@
 //! `clew up`, `clew down`, `clew status`, `clew confirm`, `clew reload`
 
+mod absent;
 mod child;
 mod down;
 mod endpoint;

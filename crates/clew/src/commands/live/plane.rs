@@ -164,6 +164,8 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
             .hint(format!("clew up --setup-only {}", path.display())));
     }
     let loaded = read(&config)?;
+    // Of other data planes it is said before they start.
+    material::warn_if_exposed(&config);
     let given = Given::Sockets(listening()?);
     let devices = Devices::open(&config, given).map_err(Failure::new)?;
     serve(path, config, devices, loaded, || {

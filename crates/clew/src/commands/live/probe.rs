@@ -104,7 +104,8 @@ fn output(command: &mut Command) -> io::Result<Output> {
         .stderr(Stdio::piped())
         .spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let reader = thread::spawn(move || err.map(|err| bounded(err, COMPLAINT_MAX)));
+    let reader = thread::Builder::new();
+    let reader = reader.spawn(move || err.map(|err| bounded(err, COMPLAINT_MAX)))?;
     let stdout = out.map(|out| bounded(out, ANSWER_MAX));
     let stderr = reader.join().ok().flatten();
     Ok(Output {
@@ -140,6 +141,7 @@ fn complaint(
 fn read(path: &Path, config: &Config) -> Result<Signer, Failure> {
     material::files(config).try_for_each(|file| refuse_missing(path, file))?;
     let material = material::load(config, &plane::memory_of(config)?)?;
+    material::warn_if_exposed(config);
     Ok(Signer::of(&material.identity))
 }
 

@@ -4,8 +4,7 @@ use crate::failure::{Failure, Status};
 use clew_live::config::Config;
 use clew_live::files;
 use clew_live::setup::Place;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -34,7 +33,8 @@ pub(super) fn ask(config: &Config, place: &Place) -> Result<Status, Failure> {
     let answer = place.handed_over();
     remove(&answer)?;
     write(&place.successor(), &program.to_string_lossy())?;
-    kill(Pid::from_raw(supervisor), Signal::SIGUSR1)
+    let signalled = place.signal(0, Signal::SIGUSR1);
+    signalled
         .map_err(|error| Failure::new(format!("cannot signal process {supervisor}: {error}")))?;
     let until = Instant::now() + WAIT;
     loop {

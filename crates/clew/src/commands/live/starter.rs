@@ -5,7 +5,7 @@ use super::exchange::{
     ATTACH, ATTACHED, FAILED, GO, HINT, METRICS, PREPARED, READY, SOCKETS, VERSION,
 };
 use super::failing::Failing;
-use super::guard::Guard;
+use super::guard::{Guard, mend};
 use super::lines::WordReader;
 use super::plane::listening;
 use super::supervise::{Ended, Supervised, is_end, nap, wait_for};
@@ -16,7 +16,6 @@ use clew_live::carrier::Udp;
 use clew_live::setup::EXCHANGE;
 use clew_packet::Carrier;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -286,15 +285,7 @@ impl<'a> Starter<'a> {
 
     /// Makes the interface and its routes again if somebody removed it.
     pub fn mend(&self) -> Result<(), Failure> {
-        let interface = &self.up.config.interface;
-        let Some(force) = self.up.place.force() else {
-            return Ok(());
-        };
-        if if_nametoindex(interface.as_str()).is_ok() {
-            return Ok(());
-        }
-        tracing::warn!("interface {interface} was removed: it is made again");
-        Ok(force.make_interface()?)
+        mend(self.up.place, self.up.config)
     }
 
     /// Starts the data plane again and again, after ever longer waits; or that of another program, as soon

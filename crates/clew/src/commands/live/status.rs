@@ -1,13 +1,13 @@
 //! `clew status`, `clew reload`
 
-use super::failing::Failing;
+use super::absent::{unanswered, without_daemon};
 use super::place;
 use super::reasons::{List, sentence, silence};
 use crate::cli::{LiveName, LiveStatus};
 use crate::clock;
 use crate::failure::{Failure, Status as Exit};
 use clew_live::control::{Answer, Request, ask};
-use clew_live::setup::{Place, Programs, SetupError, filtered};
+use clew_live::setup::{Place, Programs, filtered};
 use clew_live::status::{
     ClockStatus, Distribution, Filtered, InboundStatus, OutboundStatus, PeerStatus, Status,
 };
@@ -88,7 +88,7 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         ErrorKind::PermissionDenied => {
             Failure::new(format!("{name}: permission denied")).hint("use sudo")
         }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::new(format!("{name}: no answer")),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => unanswered(place),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
             // The supervisor starts the data plane again.
             if place.processes()[0].is_some() {
@@ -100,37 +100,6 @@ fn asked(place: &Place, request: Request) -> Result<Answer, Failure> {
         }
         _ => Failure::new(format!("{name}: {error}")),
     })
-}
-
-/// Why nobody answers, and what helps.
-pub(super) fn without_daemon(place: &Place) -> Failure {
-    let name = place.name();
-    let is_supervised = place.processes()[0].is_some();
-    match (is_supervised, place.is_set_up()) {
-        (true, _) => Failing::told(place).unwrap_or_else(|| {
-            Failure::new(format!("{name}: its data plane is starting"))
-                .no()
-                .hint(format!("run clew status {name} again"))
-        }),
-        (false, true) if place.is_set_up_in_part() => {
-            Failure::from(SetupError::Left(name.to_owned())).no()
-        }
-        (false, true) => {
-            let is_closed = place.kept().is_some_and(|kept| kept.fails_closed);
-            let undone = match is_closed {
-                true => ", which lets unsigned packets pass again",
-                false => "",
-            };
-            Failure::new(format!("{name} is set up, but its daemon does not run"))
-                .no()
-                .hint(format!(
-                    "clew up CONFIG starts it again; clew down {name} undoes the set-up{undone}"
-                ))
-        }
-        (false, false) => Failure::new(format!("{name} is not up"))
-            .no()
-            .hint("clew up CONFIG"),
-    }
 }
 
 fn counted(place: &Place) -> Filtered {

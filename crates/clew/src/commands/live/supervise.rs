@@ -11,7 +11,7 @@ use crate::clock::{since_boot, spoken};
 use crate::failure::{Failure, Status};
 use clew_live::config::Config;
 use clew_live::files;
-use clew_live::setup::{Facts, Force, Kept, Place, Plan, SetupError};
+use clew_live::setup::{Facts, Force, Kept, Place, Plan, Refused, SetupError};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -48,8 +48,8 @@ pub(super) struct Supervised<'a> {
 pub(super) enum Ended {
     /// A signal asked for the end.
     Asked,
-    /// Nobody confirmed.
-    Unconfirmed,
+    /// Nobody confirmed, and nobody can any more.
+    Unconfirmed(Refused),
     /// The data plane ended by itself.
     Failed(String),
 }
@@ -140,8 +140,9 @@ impl<'a> Supervised<'a> {
                 mention!("{name} is down");
                 Ok(Status::Yes)
             }
-            Ended::Unconfirmed => {
+            Ended::Unconfirmed(refused) => {
                 self.place.undo()?;
+                drop(refused);
                 Err(Failure::new(format!("{name}: not confirmed in time, all is undone")).no())
             }
             Ended::Failed(why) => {
@@ -212,7 +213,11 @@ impl<'a> Supervised<'a> {
                 return failure;
             }
             match self.place.undo() {
-                Err(error) => mention!("clew: warning: {error}"),
+                Err(error) => {
+                    let (name, why) = (&self.config.name, &failure.message);
+                    failure.message = format!("{why}; the undo failed, too: {error}");
+                    return failure.hint(format!("clew down {name} undoes what is left"));
+                }
                 Ok(()) if self.planned.is_none() => {
                     failure.message += "; the set-up that was there is undone";
                 }
@@ -244,7 +249,7 @@ impl<'a> Supervised<'a> {
                 return Ended::Asked;
             }
             let look = deadline.map(|_| LOOK);
-            let waits = [look, teller.wait(), guard.wait()];
+            let waits = [look, Some(teller.wait()), guard.wait()];
             let wait = waits.into_iter().flatten().min();
             wait_for(starter.signals, &guard, wait.map_or(PollTimeout::NONE, nap));
             guard.look();
@@ -255,15 +260,18 @@ impl<'a> Supervised<'a> {
                 }
                 None => deadline = deadline.filter(|_| self.place.unconfirmed().exists()),
             }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline)
+                && let Some(refused) = self.place.refuse_confirmation()
+            {
                 child.end();
-                return Ended::Unconfirmed;
+                return Ended::Unconfirmed(refused);
             }
             teller.report_counters(self.place);
             let Some(status) = child.ended() else {
                 continue;
             };
             let why = format!("the data plane ended: {status}");
+            deadline = deadline.filter(|_| self.place.unconfirmed().exists());
             if !self.config.fails_closed() || deadline.is_some() {
                 return Ended::Failed(why);
             }

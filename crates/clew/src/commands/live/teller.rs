@@ -18,43 +18,66 @@ pub(super) fn alive() {
     let _ = sd_notify::notify(&[NotifyState::Watchdog]);
 }
 
-/// Tells the data plane what the host's filter counted, which it may not read itself. If it answers,
-/// the service manager is told that it lives.
+/// A data plane that did not answer so often, one time after the other, hangs.
+const HANGS: u32 = 3;
+
+/// Asks the data plane whether it turns, and tells it what the host's filter counted, which it may not read itself.
+/// If it answers, the service manager is told that it lives.
 pub(super) struct Teller {
-    /// `None` if nobody wants to know.
-    next: Option<Instant>,
+    next: Instant,
+    /// `None` if nobody wants to know what was counted.
     programs: Option<Programs>,
     table: String,
+    /// How often it did not answer since it last did.
+    unanswered: u32,
 }
 
 impl Teller {
     pub fn new(up: &Supervised<'_>) -> Self {
         let wants = up.config.metrics.is_some() || sd_notify::watchdog_enabled().is_some();
         Self {
-            next: wants.then(Instant::now),
-            programs: Programs::find().ok(),
+            next: Instant::now(),
+            programs: Programs::find().ok().filter(|_| wants),
             table: Kept::of(up.config).table,
+            unanswered: 0,
         }
     }
 
-    pub fn wait(&self) -> Option<Duration> {
-        let next = self.next?;
-        Some(next.saturating_duration_since(Instant::now()))
+    pub fn wait(&self) -> Duration {
+        self.next.saturating_duration_since(Instant::now())
     }
 
     pub fn report_counters(&mut self, place: &Place) {
         let now = Instant::now();
-        if self.next.is_none_or(|next| now < next) {
+        if now < self.next {
             return;
         }
-        self.next = Some(now + TELL);
+        self.next = now + TELL;
         let counts = self
             .programs
             .as_ref()
             .map(|programs| filtered(programs, &self.table));
         let request = Request::Filtered(counts.unwrap_or_default());
-        if matches!(ask(&place.control(), request), Ok(Answer::Done)) {
+        let has_answered = matches!(ask(&place.control(), request), Ok(Answer::Done));
+        if has_answered {
             alive();
+        }
+        self.see(has_answered);
+    }
+
+    /// Says once that the data plane hangs, and once that it does not any more. Nobody ends it for that: without a
+    /// service manager's watchdog it may be an administrator who stopped it.
+    fn see(&mut self, has_answered: bool) {
+        if has_answered {
+            if self.unanswered >= HANGS {
+                tracing::warn!("the data plane answers again");
+            }
+            self.unanswered = 0;
+            return;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        if self.unanswered == HANGS {
+            tracing::error!("the data plane does not answer any more: no packets go through");
         }
     }
 }

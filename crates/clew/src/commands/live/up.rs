@@ -52,7 +52,13 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
         false => {
             // Nobody's packets wait for it. A set-up that is there already goes on without metrics.
             config.metrics.map_or(Ok(()), refuse_metrics)?;
-            Some(plan_for(&config)?)
+            let planned = plan_for(&config);
+            // Another process may have made what is in the way, meanwhile.
+            Some(planned.or_else(|failure| {
+                place
+                    .refuse_second()
+                    .map_or_else(|error| Err(error.into()), |()| Err(failure))
+            })?)
         }
     };
     let (user, group) = (checked.user.uid, checked.user.gid);
