@@ -20,6 +20,9 @@ pub const COUNTER_OTHERS_OUT: &str = "others_out";
 /// Counts packets that a peer signed for another peer's prefix: they would leave again, signed anew.
 pub const COUNTER_RELAYED: &str = "not_relayed";
 
+/// Counts forwarded packets that were to be signed, though no host behind this one sent them.
+pub const COUNTER_SPOOFED: &str = "spoofed";
+
 /// How long an NTP server may take to answer.
 const NTP_WAIT: &str = "15s";
 
@@ -170,11 +173,13 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     } = others(config, &never_in, &never_out);
     let [errors, about] = errors(config);
     let [relay_counter, relayed] = relayed(config);
+    let spoofed = spoofed(config);
     let asked = asked(config);
     format!(
         "table inet {table} {{
  counter {COUNTER_IN} {{ }}
  counter {COUNTER_OUT} {{ }}
+ counter {COUNTER_SPOOFED} {{ }}
 {asked}{relay_counter} set peers4 {{ type ipv4_addr; flags interval; {v4}}}
  set peers6 {{ type ipv6_addr; flags interval; {v6}}}
  chain check_in {{
@@ -198,7 +203,7 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
 {on_leaving} }}
  chain forwarded {{
   type filter hook forward priority 0; policy accept;
-{relayed}  oifname \"{interface}\" accept
+{relayed}{spoofed}  oifname \"{interface}\" accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
 {on_forwarding} }}
@@ -221,6 +226,19 @@ fn relayed(config: &Config) -> [String; 2] {
             "  iifname \"{interface}\" oifname \"{interface}\" counter name {COUNTER_RELAYED} drop\n"
         ),
     ]
+}
+
+/// A forwarded packet that would be signed, from this host's own address, or from where its source is not. A
+/// stranger outside could have this host sign it for a host inside: IPv6 has no reverse path filter, and that of
+/// IPv4 may be off.
+fn spoofed(config: &Config) -> String {
+    let interface = &config.interface;
+    let rule = |of: &str| {
+        format!("  oifname \"{interface}\" fib {of} counter name {COUNTER_SPOOFED} drop\n")
+    };
+    ["saddr type local", "saddr . iif oif missing"]
+        .map(rule)
+        .concat()
 }
 
 /// Who was asked for the time, from which port.

@@ -26,6 +26,7 @@ mod recoveries;
 mod replace;
 mod service;
 mod sizes;
+mod spoofed;
 mod supervisor;
 mod terminal;
 mod traffic;
