@@ -7,11 +7,11 @@ use clew_packet::protocol::{ICMP, ICMPV6, TCP, UDP};
 use clew_packet::{Frame, LinkType, flow_and_upper};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Unreachable or too big, source quench, redirect, time exceeded, parameter problem.
+/// All on which Linux acts: unreachable or too big, source quench, redirect, time exceeded, parameter problem.
 const ANSWERS: [u8; 5] = [3, 4, 5, 11, 12];
 
-/// Unreachable, too big, time exceeded, parameter problem.
-const ANSWERS_V6: std::ops::RangeInclusive<u8> = 1..=4;
+/// All of these are errors (RFC 4443 section 2.1): the kernel acts on those, too, that it does not know.
+const ANSWERS_V6: std::ops::RangeInclusive<u8> = 0..=127;
 
 /// A redirect, whose destination is no quoted packet's.
 const REDIRECT_V6: u8 = 137;
@@ -90,7 +90,7 @@ mod tests {
             let upper = [&[of, 0, 0, 0, 0, 0, 5, 0][..], &quoted].concat();
             let options = [&[ICMPV6, 0, 1, 4, 0, 0, 0, 0][..], &upper].concat();
             let expected = match of {
-                1..=4 => to,
+                0..=127 => to,
                 // Bytes of another place.
                 REDIRECT_V6 => Some(IpAddr::from(redirected)),
                 _ => None,

@@ -5,6 +5,11 @@ use crate::config::{
 };
 use ipnet::IpNet;
 
+/// Routers' errors, which nobody signs.
+mod errors;
+
+use errors::{PLAIN, errors};
+
 /// Counts packets from peers' prefixes that came beside the carrier.
 pub const COUNTER_IN: &str = "unsigned_in";
 
@@ -253,109 +258,6 @@ fn asked(config: &Config) -> String {
         )
     };
     set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr")
-}
-
-/// The first bytes of a quoted IPv4 header without options. Behind options all that rules read of the quoted
-/// packet's ports is elsewhere, while the kernel finds the ports.
-const PLAIN: &str = "@th,64,8 0x45";
-
-/// The chain for unsigned errors of routers about packets to peers, and the rules that lead there. Such packets
-/// leave in the carrier, so that no router sees them: an error about one is forged, and would make the
-/// kernel cut packets of applications, or end what they wait for. With trailers they leave as themselves.
-///
-/// An error in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
-/// fragment has its type in any case (the kernel refuses others), and without that one nothing is put together.
-fn errors(config: &Config) -> [String; 2] {
-    if config.carrier == CarrierMode::Trailer || config.inbound != InboundMode::Enforce {
-        return Default::default();
-    }
-    let own = format!("@th,136,8 17 @th,224,16 {}", config.port);
-    let own6 = format!("@th,112,8 17 @th,384,16 {}", config.port);
-    let mut chain = format!(
-        " chain check_errors {{
-  meta l4proto icmp {PLAIN} {own} accept
-  meta l4proto ipv6-icmp {own6} accept
-"
-    );
-    for rule in config.exclude.iter().flat_map(quoted) {
-        chain.push_str(&format!("  {rule} accept\n"));
-    }
-    chain.push_str(&format!("  counter name {COUNTER_IN} drop\n }}\n"));
-    let kinds = [
-        (
-            true,
-            "icmp type { destination-unreachable, source-quench, redirect, time-exceeded, parameter-problem }",
-            "ip frag-off & 0x2000 != 0",
-            "@th,192,32",
-        ),
-        (
-            false,
-            "icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem }",
-            "frag more-fragments 1",
-            "@th,256,128",
-        ),
-    ];
-    let about = kinds.map(|(is_v4, what, in_fragments, to)| {
-        let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
-        match ranges.is_empty() {
-            true => String::new(),
-            false => format!(
-                "  {what} {in_fragments} counter name {COUNTER_IN} drop
-  {what} {to} {{ {} }} goto check_errors
-",
-                ranges.join(", ")
-            ),
-        }
-    });
-    [chain, about.concat()]
-}
-
-/// What an error says of a packet that the configuration excludes.
-fn quoted(rule: &Exclude) -> Vec<String> {
-    let kinds = [
-        (true, "icmp", 136, 192, 224),
-        (false, "ipv6-icmp", 112, 256, 384),
-    ];
-    let mut all = Vec::new();
-    for (is_v4, icmp, protocol, to, ports) in kinds {
-        let from = match rule.from {
-            Some(net) if net.addr().is_ipv4() != is_v4 => continue,
-            Some(net) => format!(" @th,{to},{} {}", if is_v4 { 32 } else { 128 }, range(&net)),
-            None => String::new(),
-        };
-        let number = |number: u8| format!("meta l4proto {icmp}{from} @th,{protocol},8 {number}");
-        let plain = if is_v4 {
-            format!(" {PLAIN}")
-        } else {
-            String::new()
-        };
-        let either = |what: String, port: u16| {
-            [ports, ports + 16].map(|at| format!("{what}{plain} @th,{at},16 {port}"))
-        };
-        match rule.protocol {
-            Protocol::Any => all.push(format!("meta l4proto {icmp}{from}")),
-            Protocol::Icmp => all.push(number(if is_v4 { 1 } else { 58 })),
-            Protocol::Udp(port) => all.extend(either(number(17), port)),
-            Protocol::Tcp(port) => all.extend(either(number(6), port)),
-        }
-    }
-    all
-}
-
-/// A network's addresses as numbers, for what nft does not know to be an address.
-fn range(net: &IpNet) -> String {
-    match net {
-        IpNet::V4(net) => format!(
-            "{:#x}-{:#x}",
-            u32::from(net.network()),
-            u32::from(net.broadcast())
-        ),
-        IpNet::V6(net) => format!(
-            "{:#x}-{:#x}",
-            u128::from(net.network()),
-            u128::from(net.broadcast())
-        ),
-    }
 }
 
 fn of_family<'a>(
