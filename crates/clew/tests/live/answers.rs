@@ -71,6 +71,7 @@ fn program(what: &str) -> String {
         ("ONE6", Lan::v6(ONE)),
         ("TWO4", Lan::v4(TWO)),
         ("TWO6", Lan::v6(TWO)),
+        ("OTHER6", Lan::v6(OTHER)),
         ("STRANGER4", "10.8.1.66".to_owned()),
         ("STRANGER6", "fd08::66".to_owned()),
     ];
@@ -158,6 +159,57 @@ fn blind_errors_about_packets_to_peers_reach_no_application() {
     say(&lan, &format!("{about}\nassert len(all) == 44\nsend(all)"));
     until("all are counted", || dropped(&lan) >= before + 44);
     assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
+}
+
+/// Errors whose quoted packet goes to no peer by its fixed header, and to the second host by a routing header:
+/// `routed`. And `honest`: one about a fragment to the third host.
+const ROUTED: &str = r"
+def quote(to, first, source):
+  header = struct.pack('!IHBB', 6 << 28, 1400, first[0], 60) + v6(ONE6) + v6(to)
+  return header + first[1] + struct.pack('!HHHH', source, 7777, 12, 0) + b'abcd'
+def options(kind, behind): return kind, struct.pack('!BBBB4x', behind[0], 0, 1, 4) + behind[1]
+def fragment(behind): return 44, struct.pack('!BBHI', behind[0], 0, 1, 7) + behind[1]
+route = (43, struct.pack('!BBBBBBH', 17, 2, 4, 0, 0, 0, 0) + v6(TWO6))
+chains = [route, options(0, route), options(60, route), fragment(route), options(0, fragment(route))]
+routed = [(ONE6, say6(1, 4, quote('2001:db8::7', chain, 7003))) for chain in chains]
+honest = [(ONE6, say6(1, 4, quote(OTHER6, fragment((17, b'')), 7004)))]
+";
+
+/// Waits at two sockets, one connected to the second host and one to the third, until an error comes. Says which
+/// got one.
+fn waits(lan: &Lan) -> std::process::Child {
+    let program = format!(
+        "import socket, select\ndef made(port, to):\n  \
+         s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\n  s.bind(('{}', port))\n  \
+         s.connect((to, 7777))\n  return s\n\
+         both = {{made({KNOWN}, '{}'): 'peer', made(7004, '{}'): 'other'}}\nprint('ready', flush=True)\n\
+         for s in select.select(list(both), [], [], 60)[0]:\n  try: s.recv(9)\n  \
+         except ConnectionRefusedError: print(both[s], flush=True)",
+        Lan::v6(ONE),
+        Lan::v6(TWO),
+        Lan::v6(OTHER),
+    );
+    let mut child = lan.python(ONE, &program);
+    ready(&mut child);
+    child
+}
+
+/// Linux takes the destination of a quoted packet from its routing header.
+#[test]
+fn blind_errors_about_packets_with_a_routing_header_reach_no_application() {
+    let Some(mut lan) = Lan::new() else { return };
+    let heard = |waiting: std::process::Child| text(&waiting.wait_with_output().unwrap().stdout);
+    let waiting = waits(&lan);
+    say(&lan, &format!("{ROUTED}send(routed[:1])"));
+    assert_eq!(heard(waiting), "peer\n", "without a daemon");
+    both(&mut lan, ENFORCE);
+    let waiting = waits(&lan);
+    let before = dropped(&lan);
+    say(&lan, &format!("{ROUTED}send(routed)"));
+    until("all are counted", || dropped(&lan) >= before + 5);
+    say(&lan, &format!("{ROUTED}send(honest)"));
+    assert_eq!(heard(waiting), "other\n");
+    assert_eq!(dropped(&lan), before + 5);
 }
 
 /// Sockets of an application that take whatever comes, in both families.

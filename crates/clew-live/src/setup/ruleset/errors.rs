@@ -8,6 +8,13 @@ use ipnet::IpNet;
 /// packet's ports is elsewhere, while the kernel finds the ports.
 pub(super) const PLAIN: &str = "@th,64,8 0x45";
 
+/// Quotes of IPv6 with a routing header, or with more extension headers than one: behind those a routing header
+/// may hide, which no rule finds. Linux takes the destination of a quoted packet from there (RFC 8754).
+const ROUTED: [&str; 2] = [
+    "@th,112,8 43",
+    "@th,112,8 { 0, 44, 51, 60 } @th,384,8 { 0, 43, 44, 51, 60 }",
+];
+
 /// The chain for unsigned errors of routers about packets to peers, and the rules that lead there. Such packets
 /// leave in the carrier, so that no router sees them: an error about one is forged, and would make the
 /// kernel cut packets of applications, or end what they wait for. With trailers they leave as themselves.
@@ -35,27 +42,27 @@ pub(super) fn errors(config: &Config) -> [String; 2] {
             true,
             // All on which Linux acts.
             "icmp type { destination-unreachable, source-quench, redirect, time-exceeded, parameter-problem }",
-            "ip frag-off & 0x2000 != 0",
+            &["ip frag-off & 0x2000 != 0"][..],
             "@th,192,32",
         ),
         (
             false,
             // All types below are errors (RFC 4443 section 2.1), and those that Linux does not know end what waits.
             "icmpv6 type < 128",
-            "frag more-fragments 1",
+            &["frag more-fragments 1", ROUTED[0], ROUTED[1]],
             "@th,256,128",
         ),
     ];
-    let about = kinds.map(|(is_v4, what, in_fragments, to)| {
+    let about = kinds.map(|(is_v4, what, unclear, to)| {
         let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
         match ranges.is_empty() {
             true => String::new(),
-            false => format!(
-                "  {what} {in_fragments} counter name {COUNTER_IN} drop
-  {what} {to} {{ {} }} goto check_errors
-",
-                ranges.join(", ")
-            ),
+            false => {
+                let rule = |of: &&str| format!("  {what} {of} counter name {COUNTER_IN} drop\n");
+                let unclear: String = unclear.iter().map(rule).collect();
+                let ranges = ranges.join(", ");
+                format!("{unclear}  {what} {to} {{ {ranges} }} goto check_errors\n")
+            }
         }
     });
     [chain, about.concat()]
