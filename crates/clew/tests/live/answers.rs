@@ -2,6 +2,7 @@
 
 use super::hosts::{both, ready, udp};
 use super::lan::{Lan, ONE, OTHER, TWO, text, until};
+use super::trailer;
 
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 
@@ -23,16 +24,16 @@ def header(source, to, protocol, length, offset=0x4000, options=b''):
   b = struct.pack('!BBHHHBBH4s4s', 0x45 + len(options) // 4, 0, length, 7, offset, 60, protocol, 0, source, to)
   b += options
   return b[:10] + csum(b) + b[12:]
-def old(protocol, data, options=b'', cut=False):
+def old(protocol, data, options=b'', cut=False, mtu=600):
   b = header(v4(ONE4), v4(TWO4), protocol, 1400, options=options) + data
-  m = struct.pack('!BBHHH', 3, 4, 0, 0, 600) + b
+  m = struct.pack('!BBHHH', 3, 4, 0, 0, mtu) + b
   m = m[:2] + csum(m) + m[4:]
   s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
   for offset, part in [(0x2000, m[:16]), (2, m[16:])] if cut else [(0, m)]:
     s.sendto(header(v4(STRANGER4), v4(ONE4), 1, 20 + len(part), offset) + part, (ONE4, 0))
-def new(protocol, data, cut=False):
+def new(protocol, data, cut=False, mtu=1280):
   b = struct.pack('!IHBB16s16s', 6 << 28, 1400, protocol, 60, v6(ONE6), v6(TWO6)) + data
-  m = struct.pack('!BBHI', 2, 0, 0, 1280) + b
+  m = struct.pack('!BBHI', 2, 0, 0, mtu) + b
   m = m[:2] + csum(v6(STRANGER6) + v6(ONE6) + struct.pack('!II', len(m), 58) + m) + m[4:]
   s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)
   for at, more, part in [(0, 1, m[:16]), (16, 0, m[16:])] if cut else [(0, None, m)]:
@@ -224,6 +225,38 @@ fn application(lan: &Lan) -> std::process::Child {
     let mut child = lan.python(ONE, &program);
     ready(&mut child);
     child
+}
+
+/// With trailers packets leave as themselves: only how long they may be is heard of routers, and no size that no
+/// path has.
+#[test]
+fn with_trailers_blind_errors_tell_sizes_alone() {
+    let Some(mut lan) = Lan::new() else { return };
+    let mut application = application(&lan);
+    trailer::both(&mut lan, ENFORCE, trailer::LARGE);
+    let before = dropped(&lan);
+    let about = format!("all = errors(17, 17, ports({KNOWN}), ports({KNOWN}))");
+    say(&lan, &format!("{about}\nsend(all)"));
+    until("all are counted", || dropped(&lan) >= before + 44);
+    let tiny = format!("old(17, ports({KNOWN}), mtu=575)\nnew(17, ports({KNOWN}), mtu=1279)");
+    say(&lan, &tiny);
+    until("both are counted", || dropped(&lan) >= before + 46);
+    say(&lan, &format!("{ROUTED}send(routed)"));
+    until("these, too", || dropped(&lan) >= before + 51);
+    let told = routes(&lan, "");
+    assert!(!told.contains("mtu"), "{told}");
+    say(
+        &lan,
+        &format!("old(17, ports({KNOWN}))\nnew(17, ports({KNOWN}))"),
+    );
+    until("the path of applications", || {
+        let routes = routes(&lan, "");
+        routes.contains("mtu 600") && routes.contains("mtu 1280")
+    });
+    assert_eq!(dropped(&lan), before + 51);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
+    application.kill().unwrap();
+    application.wait().unwrap();
 }
 
 /// The kernel reads ports behind options, and puts fragments together, which no rule sees.

@@ -15,24 +15,38 @@ const ROUTED: [&str; 2] = [
     "@th,112,8 { 0, 44, 51, 60 } @th,384,8 { 0, 43, 44, 51, 60 }",
 ];
 
+/// Sizes that an honest path may have. Below 552 bytes Linux lets routers cut packets; IPv6 has at least 1280.
+const SIZES: [&str; 2] = [
+    "icmp type destination-unreachable icmp code frag-needed icmp mtu >= 576",
+    "icmpv6 type packet-too-big icmpv6 mtu >= 1280",
+];
+
 /// The chain for unsigned errors of routers about packets to peers, and the rules that lead there. Such packets
 /// leave in the carrier, so that no router sees them: an error about one is forged, and would make the
-/// kernel cut packets of applications, or end what they wait for. With trailers they leave as themselves.
+/// kernel cut packets of applications, or end what they wait for. With trailers they leave as themselves, so that
+/// the kernel has to hear how long they may be, and nothing else.
 ///
 /// An error in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
 /// fragment has its type in any case (the kernel refuses others), and without that one nothing is put together.
 pub(super) fn errors(config: &Config) -> [String; 2] {
-    if config.carrier == CarrierMode::Trailer || config.inbound != InboundMode::Enforce {
+    if config.inbound != InboundMode::Enforce {
         return Default::default();
     }
-    let own = format!("@th,136,8 17 @th,224,16 {}", config.port);
-    let own6 = format!("@th,112,8 17 @th,384,16 {}", config.port);
-    let mut chain = format!(
-        " chain check_errors {{
-  meta l4proto icmp {PLAIN} {own} accept
-  meta l4proto ipv6-icmp {own6} accept
-"
-    );
+    let needed = match config.carrier {
+        CarrierMode::UdpTunnel | CarrierMode::UdpTransport => [
+            format!(
+                "meta l4proto icmp {PLAIN} @th,136,8 17 @th,224,16 {}",
+                config.port
+            ),
+            format!(
+                "meta l4proto ipv6-icmp @th,112,8 17 @th,384,16 {}",
+                config.port
+            ),
+        ],
+        CarrierMode::Trailer => SIZES.map(str::to_owned),
+    };
+    let needed = needed.map(|rule| format!("  {rule} accept\n"));
+    let mut chain = format!(" chain check_errors {{\n{}", needed.concat());
     for rule in config.exclude.iter().flat_map(quoted) {
         chain.push_str(&format!("  {rule} accept\n"));
     }
