@@ -8,11 +8,32 @@ use ipnet::IpNet;
 /// packet's ports is elsewhere, while the kernel finds the ports.
 pub(super) const PLAIN: &str = "@th,64,8 0x45";
 
-/// Quotes of IPv6 with a routing header, or with more extension headers than one: behind those a routing header
-/// may hide, which no rule finds. Linux takes the destination of a quoted packet from there (RFC 8754).
-const ROUTED: [&str; 2] = [
-    "@th,112,8 43",
-    "@th,112,8 { 0, 44, 51, 60 } @th,384,8 { 0, 43, 44, 51, 60 }",
+/// Of each family: which packets are errors, which of those do not tell what they are about, and where the
+/// destination of a quoted packet is.
+///
+/// All types of ICMPv6 below 128 are errors (RFC 4443 section 2.1), and those that Linux does not know end what
+/// waits. Of IPv4 these are all on which Linux acts.
+///
+/// With IPv6 `nft` reads a later fragment's data as if it were a header, and Linux takes the destination of a quoted
+/// packet from a routing header (RFC 8754). That may hide behind more extension headers than one.
+const KINDS: [(bool, &str, &[&str], &str); 2] = [
+    (
+        true,
+        "icmp type { destination-unreachable, source-quench, redirect, time-exceeded, parameter-problem }",
+        &["ip frag-off & 0x2000 != 0 counter name unsigned_in drop"],
+        "@th,192,32",
+    ),
+    (
+        false,
+        "icmpv6 type < 128",
+        &[
+            "frag frag-off != 0 return",
+            "frag more-fragments 1 counter name unsigned_in drop",
+            "@th,112,8 43 counter name unsigned_in drop",
+            "@th,112,8 { 0, 44, 51, 60 } @th,384,8 { 0, 43, 44, 51, 60 } counter name unsigned_in drop",
+        ],
+        "@th,256,128",
+    ),
 ];
 
 /// Sizes that an honest path may have. Below 552 bytes Linux lets routers cut packets; IPv6 has at least 1280.
@@ -51,35 +72,22 @@ pub(super) fn errors(config: &Config) -> [String; 2] {
         chain.push_str(&format!("  {rule} accept\n"));
     }
     chain.push_str(&format!("  counter name {COUNTER_IN} drop\n }}\n"));
-    let kinds = [
-        (
-            true,
-            // All on which Linux acts.
-            "icmp type { destination-unreachable, source-quench, redirect, time-exceeded, parameter-problem }",
-            &["ip frag-off & 0x2000 != 0"][..],
-            "@th,192,32",
-        ),
-        (
-            false,
-            // All types below are errors (RFC 4443 section 2.1), and those that Linux does not know end what waits.
-            "icmpv6 type < 128",
-            &["frag more-fragments 1", ROUTED[0], ROUTED[1]],
-            "@th,256,128",
-        ),
-    ];
-    let about = kinds.map(|(is_v4, what, unclear, to)| {
+    let mut rules = String::new();
+    for (is_v4, what, unclear, to) in KINDS {
         let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
-        match ranges.is_empty() {
-            true => String::new(),
-            false => {
-                let rule = |of: &&str| format!("  {what} {of} counter name {COUNTER_IN} drop\n");
-                let unclear: String = unclear.iter().map(rule).collect();
-                let ranges = ranges.join(", ");
-                format!("{unclear}  {what} {to} {{ {ranges} }} goto check_errors\n")
-            }
+        if ranges.is_empty() {
+            continue;
         }
-    });
-    [chain, about.concat()]
+        let name = if is_v4 { "errors4" } else { "errors6" };
+        let ranges = ranges.join(", ");
+        rules.push_str(&format!("  {what} jump {name}\n"));
+        chain.push_str(&format!(" chain {name} {{\n"));
+        for unclear in unclear {
+            chain.push_str(&format!("  {unclear}\n"));
+        }
+        chain.push_str(&format!("  {to} {{ {ranges} }} goto check_errors\n }}\n"));
+    }
+    [chain, rules]
 }
 
 /// What an error says of a packet that the configuration excludes.
