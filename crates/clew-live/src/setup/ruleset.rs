@@ -151,8 +151,8 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
     }
 }
 
-/// The text that makes the table.
-pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
+/// The text that makes the table. The user runs the data plane.
+pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
     let verdict = |drops: bool| if drops { " drop" } else { "" };
     let inbound = verdict(config.inbound == InboundMode::Enforce);
     let outbound = verdict(config.outbound == OutboundMode::Require);
@@ -162,7 +162,8 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     let (own_in, own_out, chains) = match config.carrier {
         CarrierMode::UdpTunnel | CarrierMode::UdpTransport => (
             format!("  udp dport {port} fib daddr type local accept\n"),
-            format!("udp sport {port}"),
+            // Of root and that user alone: while no daemon runs anybody may take the port.
+            format!("udp sport {port} meta skuid {{ 0, {user} }}"),
             String::new(),
         ),
         CarrierMode::Trailer => (

@@ -32,4 +32,5 @@ mod terminal;
 mod traffic;
 mod trailer;
 mod troubles;
+mod users;
 mod ways;
