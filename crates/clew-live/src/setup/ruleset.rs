@@ -34,6 +34,9 @@ const NTP_WAIT: &str = "15s";
 /// Requests of NTP that may wait for answers at once.
 const NTP_ASKED_MAX: u32 = 16_384;
 
+/// Users from here on are persons, who set no clocks (`SYS_UID_MAX`). A packet that is forwarded has no user.
+const PERSONS: u32 = 1_000;
+
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
 
@@ -247,7 +250,7 @@ fn spoofed(config: &Config) -> String {
         .concat()
 }
 
-/// Who was asked for the time, from which port.
+/// Who was asked for the time, from which port, and by whom it may be: any person could fill the sets for all.
 fn asked(config: &Config) -> String {
     if config.sign_ntp {
         return String::new();
@@ -258,7 +261,11 @@ fn asked(config: &Config) -> String {
              size {NTP_ASKED_MAX}; }}\n"
         )
     };
-    set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr")
+    let update =
+        |name: &str, ip: &str| format!("  update @{name} {{ {ip} daddr . udp sport }} accept\n");
+    let sets = set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr");
+    let updates = update("asked4", "ip") + &update("asked6", "ip6");
+    format!("{sets} chain ask_time {{\n  meta skuid >= {PERSONS} return\n{updates} }}\n")
 }
 
 fn of_family<'a>(
@@ -291,14 +298,14 @@ fn never(config: &Config, is_in: bool) -> String {
         // has to have been asked for: connection tracking, which knows, would cost all traffic.
         let mine = if is_in { "dport" } else { "sport" };
         rules.push(format!("udp {mine} 123 accept"));
-        for (ip, asked) in [("ip", "asked4"), ("ip6", "asked6")] {
-            rules.push(match is_in {
-                true => format!("udp sport 123 udp length 56-76 {ip} saddr . udp dport @{asked} accept"),
-                false => format!(
-                    "udp dport 123 udp length 56-76 update @{asked} {{ {ip} daddr . udp sport }} accept"
-                ),
-            });
-        }
+        rules.extend(match is_in {
+            true => [("ip", "asked4"), ("ip6", "asked6")]
+                .map(|(ip, asked)| {
+                    format!("udp sport 123 udp length 56-76 {ip} saddr . udp dport @{asked} accept")
+                })
+                .to_vec(),
+            false => vec!["udp dport 123 udp length 56-76 jump ask_time".to_owned()],
+        });
     }
     rules.extend(config.exclude.iter().flat_map(|rule| excluded(rule, is_in)));
     rules.iter().map(|rule| format!("  {rule}\n")).collect()
