@@ -2,6 +2,7 @@
 
 use super::hosts::ready;
 use super::lan::{BEHIND, Lan, ONE, OTHER, TWO, text, until};
+use super::users::{asks, time_server};
 use super::ways::{BEHIND_V4, BEHIND_V6, configure_far, gateway};
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
@@ -111,6 +112,12 @@ fn a_gateway_signs_nothing_from_outside_in_the_name_of_hosts_inside() {
             send(&lan, host, source, source);
         }
         assert!(lan.pings(TWO, BEHIND_V4) && lan.pings(TWO, BEHIND_V6));
+        // What is forwarded has no user here.
+        let mut server = time_server(&lan);
+        let time = asks(&lan, BEHIND, 1_000).wait_with_output().unwrap();
+        assert_eq!(text(&time.stdout).trim(), "time", "{}", text(&time.stderr));
+        server.kill().unwrap();
+        server.wait().unwrap();
         assert_eq!(spoofed(), Some(forged.len() as u64));
         send(&lan, ONE, &own[0], "end");
         let mut heard = Vec::new();

@@ -56,13 +56,23 @@ fn nobody_sends_unsigned_packets_from_the_carrier_s_port() {
 }
 
 /// A client of NTP waits for its answer.
-fn asks(lan: &Lan, user: u32) -> Child {
+pub fn asks(lan: &Lan, host: usize, user: u32) -> Child {
     let program = format!(
         "import socket, os\nos.setuid({user})\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
          s.settimeout(30)\ns.sendto(bytes(48), ('{}', 123))\nprint(s.recv(99).decode().strip())",
         Lan::v4(TWO)
     );
-    lan.python(ONE, &program)
+    lan.python(host, &program)
+}
+
+/// The second host tells what time it is.
+pub fn time_server(lan: &Lan) -> Child {
+    let program = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+        s.bind(('0.0.0.0', 123))\nprint('ready', flush=True)\n\
+        while True:\n  d, a = s.recvfrom(99)\n  s.sendto(b'time'.ljust(48), a)";
+    let mut server = lan.python(TWO, program);
+    super::hosts::ready(&mut server);
+    server
 }
 
 /// Persons do not set clocks. What they ask would take the places of those who do.
@@ -70,11 +80,7 @@ fn asks(lan: &Lan, user: u32) -> Child {
 fn persons_do_not_use_up_what_services_may_ask_of_ntp() {
     let Some(mut lan) = Lan::new() else { return };
     both(&mut lan, ENFORCE);
-    let server = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
-        s.bind(('0.0.0.0', 123))\nprint('ready', flush=True)\n\
-        while True:\n  d, a = s.recvfrom(99)\n  s.sendto(b'time'.ljust(48), a)";
-    let mut server = lan.python(TWO, server);
-    super::hosts::ready(&mut server);
+    let mut server = time_server(&lan);
     let flood = format!(
         "import socket, os\nos.setuid({PERSON})\nn = 0\nfor p in range(20000, 40000):\n  \
          s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n  s.bind(('0.0.0.0', p))\n  \
@@ -86,11 +92,11 @@ fn persons_do_not_use_up_what_services_may_ask_of_ntp() {
     let said = text(&flooded.stdout);
     assert_eq!(said.trim(), "20000", "{}", text(&flooded.stderr));
     for user in [0, SERVICE] {
-        let answered = asks(&lan, user).wait_with_output().unwrap();
+        let answered = asks(&lan, ONE, user).wait_with_output().unwrap();
         let said = text(&answered.stdout);
         assert_eq!(said.trim(), "time", "{user}: {}", text(&answered.stderr));
     }
-    let refused = asks(&lan, PERSON).wait_with_output().unwrap();
+    let refused = asks(&lan, ONE, PERSON).wait_with_output().unwrap();
     assert!(is_refused(&refused), "{}", text(&refused.stderr));
     server.kill().unwrap();
     server.wait().unwrap();
