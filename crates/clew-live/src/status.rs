@@ -70,6 +70,9 @@ pub struct Filtered {
     /// Verified, but for another peer's prefix.
     #[serde(default)]
     pub not_relayed: Option<u64>,
+    /// Forwarded to peers, but from a source that does not lie where they came from.
+    #[serde(default)]
+    pub spoofed: Option<u64>,
 }
 
 impl Filtered {
@@ -81,6 +84,7 @@ impl Filtered {
             ("others-in", self.others_in),
             ("others-out", self.others_out),
             ("not-relayed", self.not_relayed),
+            ("spoofed", self.spoofed),
         ];
         all.into_iter()
             .filter_map(|(name, count)| Some((name, count?)))

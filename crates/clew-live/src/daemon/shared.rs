@@ -10,8 +10,9 @@ use super::drops::{DroppedIn, Drops};
 use super::keepalive::is_empty;
 use super::options::{inbound_options, marks, outbound_options};
 use super::peers::Peers;
+use super::quoted::{self, About};
 use super::wake::Wake;
-use super::{Devices, Material, quoted};
+use super::{Devices, Material};
 use crate::carrier::{Network, Tun, TunWriter, UdpError};
 use crate::config::Config;
 use crate::identity::Identity;
@@ -344,9 +345,13 @@ impl<K: KeySource> Shared<K> {
         if is_empty(&delivery.bytes) {
             return Some(DroppedIn::Empty);
         }
-        let about = quoted::destination(&delivery.bytes)?;
-        let peer = lock(&self.peers).peers.find(about);
-        let is_other = peer.is_some_and(|peer| peer != delivery.peer);
+        let is_other = match quoted::about(&delivery.bytes)? {
+            About::Routed => true,
+            About::To(address) => {
+                let peer = lock(&self.peers).peers.find(address);
+                peer.is_some_and(|peer| peer != delivery.peer)
+            }
+        };
         is_other.then_some(DroppedIn::OtherPeer)
     }
 

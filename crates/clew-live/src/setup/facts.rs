@@ -172,7 +172,8 @@ fn filter_works(config: &Config, programs: &Programs, queue: QueueRule) -> Resul
     let missing = || SetupError::NoProgram("nft");
     let nft = programs.nft.as_ref().ok_or_else(missing)?;
     let arguments = ["-c", "-f", "-"].map(str::to_owned);
-    match programs::feed(nft, &arguments, &ruleset::ruleset(config, queue)) {
+    // Whoever the user is, the kernel takes the rule.
+    match programs::feed(nft, &arguments, &ruleset::ruleset(config, 0, queue)) {
         Err(SetupError::Failed { said, .. }) => Err(SetupError::NoFilter(in_short(&said))),
         other => other.map(drop),
     }

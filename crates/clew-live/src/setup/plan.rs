@@ -91,7 +91,7 @@ impl Maker<'_> {
             action: run(
                 nft,
                 "-f -",
-                &ruleset::ruleset(self.config, self.facts.queue),
+                &ruleset::ruleset(self.config, self.facts.user, self.facts.queue),
             ),
             undo: Some(run(nft, &format!("delete table inet {table}"), "")),
         })

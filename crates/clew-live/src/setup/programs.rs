@@ -2,6 +2,7 @@
 
 use super::ruleset::{
     COUNTER_IN, COUNTER_OTHERS_IN, COUNTER_OTHERS_OUT, COUNTER_OUT, COUNTER_RELAYED,
+    COUNTER_SPOOFED,
 };
 use super::{Action, SetupError};
 use crate::netfilter::add_queue_rule;
@@ -215,6 +216,7 @@ fn counts(text: &str) -> Filtered {
         others_in: of(COUNTER_OTHERS_IN),
         others_out: of(COUNTER_OTHERS_OUT),
         not_relayed: of(COUNTER_RELAYED),
+        spoofed: of(COUNTER_SPOOFED),
     }
 }
 

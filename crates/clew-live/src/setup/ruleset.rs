@@ -4,6 +4,11 @@ use crate::config::{Config, Exclude, InboundMode, OthersMode, OutboundMode, Prot
 use clew_packet::Carrier;
 use ipnet::IpNet;
 
+/// Routers' errors, which nobody signs.
+mod errors;
+
+use errors::{PLAIN, errors};
+
 /// Counts packets from peers' prefixes that came beside the carrier.
 pub const COUNTER_IN: &str = "unsigned_in";
 
@@ -19,11 +24,17 @@ pub const COUNTER_OTHERS_OUT: &str = "others_out";
 /// Counts packets that a peer signed for another peer's prefix: they would leave again, signed anew.
 pub const COUNTER_RELAYED: &str = "not_relayed";
 
+/// Counts forwarded packets that were to be signed, though no host behind this one sent them.
+pub const COUNTER_SPOOFED: &str = "spoofed";
+
 /// How long an NTP server may take to answer.
 const NTP_WAIT: &str = "15s";
 
 /// Requests of NTP that may wait for answers at once.
 const NTP_ASKED_MAX: u32 = 16_384;
+
+/// Users from here on are persons, who set no clocks (`SYS_UID_MAX`). A packet that is forwarded has no user.
+const PERSONS: u32 = 1_000;
 
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
@@ -142,8 +153,8 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
     }
 }
 
-/// The text that makes the table.
-pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
+/// The text that makes the table. The user runs the data plane.
+pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
     let verdict = |drops: bool| if drops { " drop" } else { "" };
     let inbound = verdict(config.inbound == InboundMode::Enforce);
     let outbound = verdict(config.outbound == OutboundMode::Require);
@@ -153,7 +164,8 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     let (own_in, own_out, chains) = match config.carrier {
         Carrier::UdpTunnel | Carrier::UdpTransport => (
             format!("  udp dport {port} fib daddr type local accept\n"),
-            format!("udp sport {port}"),
+            // Of root and that user alone: while no daemon runs anybody may take the port.
+            format!("udp sport {port} meta skuid {{ 0, {user} }}"),
             String::new(),
         ),
         Carrier::Trailer => (
@@ -169,11 +181,13 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
     } = others(config, &never_in, &never_out);
     let [errors, about] = errors(config);
     let [relay_counter, relayed] = relayed(config);
+    let spoofed = spoofed(config);
     let asked = asked(config);
     format!(
         "table inet {table} {{
  counter {COUNTER_IN} {{ }}
  counter {COUNTER_OUT} {{ }}
+ counter {COUNTER_SPOOFED} {{ }}
 {asked}{relay_counter} set peers4 {{ type ipv4_addr; flags interval; {v4}}}
  set peers6 {{ type ipv6_addr; flags interval; {v6}}}
  chain check_in {{
@@ -197,7 +211,7 @@ pub(super) fn ruleset(config: &Config, queue: QueueRule) -> String {
 {on_leaving} }}
  chain forwarded {{
   type filter hook forward priority 0; policy accept;
-{relayed}  oifname \"{interface}\" accept
+{relayed}{spoofed}  oifname \"{interface}\" accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
 {on_forwarding} }}
@@ -222,7 +236,20 @@ fn relayed(config: &Config) -> [String; 2] {
     ]
 }
 
-/// Who was asked for the time, from which port.
+/// A forwarded packet that would be signed, from this host's own address, or from where its source is not. A
+/// stranger outside could have this host sign it for a host inside: IPv6 has no reverse path filter, and that of
+/// IPv4 may be off.
+fn spoofed(config: &Config) -> String {
+    let interface = &config.interface;
+    let rule = |of: &str| {
+        format!("  oifname \"{interface}\" fib {of} counter name {COUNTER_SPOOFED} drop\n")
+    };
+    ["saddr type local", "saddr . iif oif missing"]
+        .map(rule)
+        .concat()
+}
+
+/// Who was asked for the time, from which port, and by whom it may be: any person could fill the sets for all.
 fn asked(config: &Config) -> String {
     if config.sign_ntp {
         return String::new();
@@ -233,110 +260,11 @@ fn asked(config: &Config) -> String {
              size {NTP_ASKED_MAX}; }}\n"
         )
     };
-    set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr")
-}
-
-/// The first bytes of a quoted IPv4 header without options. Behind options all that rules read of the quoted
-/// packet's ports is elsewhere, while the kernel finds the ports.
-const PLAIN: &str = "@th,64,8 0x45";
-
-/// The chain for unsigned errors of routers about packets to peers, and the rules that lead there. Such packets
-/// leave in the carrier, so that no router sees them: an error about one is forged, and would make the
-/// kernel cut packets of applications, or end what they wait for. With trailers they leave as themselves.
-///
-/// An error in fragments hides what it is about, and the kernel puts it together behind the rules. Its first
-/// fragment has its type in any case (the kernel refuses others), and without that one nothing is put together.
-fn errors(config: &Config) -> [String; 2] {
-    if config.carrier == Carrier::Trailer || config.inbound != InboundMode::Enforce {
-        return Default::default();
-    }
-    let own = format!("@th,136,8 17 @th,224,16 {}", config.port);
-    let own6 = format!("@th,112,8 17 @th,384,16 {}", config.port);
-    let mut chain = format!(
-        " chain check_errors {{
-  meta l4proto icmp {PLAIN} {own} accept
-  meta l4proto ipv6-icmp {own6} accept
-"
-    );
-    for rule in config.exclude.iter().flat_map(quoted) {
-        chain.push_str(&format!("  {rule} accept\n"));
-    }
-    chain.push_str(&format!("  counter name {COUNTER_IN} drop\n }}\n"));
-    let kinds = [
-        (
-            true,
-            "icmp type { destination-unreachable, source-quench, redirect, time-exceeded, parameter-problem }",
-            "ip frag-off & 0x2000 != 0",
-            "@th,192,32",
-        ),
-        (
-            false,
-            "icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem }",
-            "frag more-fragments 1",
-            "@th,256,128",
-        ),
-    ];
-    let about = kinds.map(|(is_v4, what, in_fragments, to)| {
-        let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
-        match ranges.is_empty() {
-            true => String::new(),
-            false => format!(
-                "  {what} {in_fragments} counter name {COUNTER_IN} drop
-  {what} {to} {{ {} }} goto check_errors
-",
-                ranges.join(", ")
-            ),
-        }
-    });
-    [chain, about.concat()]
-}
-
-/// What an error says of a packet that the configuration excludes.
-fn quoted(rule: &Exclude) -> Vec<String> {
-    let kinds = [
-        (true, "icmp", 136, 192, 224),
-        (false, "ipv6-icmp", 112, 256, 384),
-    ];
-    let mut all = Vec::new();
-    for (is_v4, icmp, protocol, to, ports) in kinds {
-        let from = match rule.from {
-            Some(net) if net.addr().is_ipv4() != is_v4 => continue,
-            Some(net) => format!(" @th,{to},{} {}", if is_v4 { 32 } else { 128 }, range(&net)),
-            None => String::new(),
-        };
-        let number = |number: u8| format!("meta l4proto {icmp}{from} @th,{protocol},8 {number}");
-        let plain = if is_v4 {
-            format!(" {PLAIN}")
-        } else {
-            String::new()
-        };
-        let either = |what: String, port: u16| {
-            [ports, ports + 16].map(|at| format!("{what}{plain} @th,{at},16 {port}"))
-        };
-        match rule.protocol {
-            Protocol::Any => all.push(format!("meta l4proto {icmp}{from}")),
-            Protocol::Icmp => all.push(number(if is_v4 { 1 } else { 58 })),
-            Protocol::Udp(port) => all.extend(either(number(17), port)),
-            Protocol::Tcp(port) => all.extend(either(number(6), port)),
-        }
-    }
-    all
-}
-
-/// A network's addresses as numbers, for what nft does not know to be an address.
-fn range(net: &IpNet) -> String {
-    match net {
-        IpNet::V4(net) => format!(
-            "{:#x}-{:#x}",
-            u32::from(net.network()),
-            u32::from(net.broadcast())
-        ),
-        IpNet::V6(net) => format!(
-            "{:#x}-{:#x}",
-            u128::from(net.network()),
-            u128::from(net.broadcast())
-        ),
-    }
+    let update =
+        |name: &str, ip: &str| format!("  update @{name} {{ {ip} daddr . udp sport }} accept\n");
+    let sets = set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr");
+    let updates = update("asked4", "ip") + &update("asked6", "ip6");
+    format!("{sets} chain ask_time {{\n  meta skuid >= {PERSONS} return\n{updates} }}\n")
 }
 
 fn of_family<'a>(
@@ -369,14 +297,14 @@ fn never(config: &Config, is_in: bool) -> String {
         // has to have been asked for: connection tracking, which knows, would cost all traffic.
         let mine = if is_in { "dport" } else { "sport" };
         rules.push(format!("udp {mine} 123 accept"));
-        for (ip, asked) in [("ip", "asked4"), ("ip6", "asked6")] {
-            rules.push(match is_in {
-                true => format!("udp sport 123 udp length 56-76 {ip} saddr . udp dport @{asked} accept"),
-                false => format!(
-                    "udp dport 123 udp length 56-76 update @{asked} {{ {ip} daddr . udp sport }} accept"
-                ),
-            });
-        }
+        rules.extend(match is_in {
+            true => [("ip", "asked4"), ("ip6", "asked6")]
+                .map(|(ip, asked)| {
+                    format!("udp sport 123 udp length 56-76 {ip} saddr . udp dport @{asked} accept")
+                })
+                .to_vec(),
+            false => vec!["udp dport 123 udp length 56-76 jump ask_time".to_owned()],
+        });
     }
     rules.extend(config.exclude.iter().flat_map(|rule| excluded(rule, is_in)));
     rules.iter().map(|rule| format!("  {rule}\n")).collect()

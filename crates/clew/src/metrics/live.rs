@@ -396,6 +396,7 @@ mod tests {
             "others_in",
             "others_out",
             "not_relayed",
+            "spoofed",
         ] {
             value["filtered"][name] = 1.into();
         }

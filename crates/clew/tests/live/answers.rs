@@ -2,6 +2,7 @@
 
 use super::hosts::{both, ready, udp};
 use super::lan::{Lan, ONE, OTHER, TWO, text, until};
+use super::trailer;
 
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 
@@ -23,16 +24,16 @@ def header(source, to, protocol, length, offset=0x4000, options=b''):
   b = struct.pack('!BBHHHBBH4s4s', 0x45 + len(options) // 4, 0, length, 7, offset, 60, protocol, 0, source, to)
   b += options
   return b[:10] + csum(b) + b[12:]
-def old(protocol, data, options=b'', cut=False):
+def old(protocol, data, options=b'', cut=False, mtu=600):
   b = header(v4(ONE4), v4(TWO4), protocol, 1400, options=options) + data
-  m = struct.pack('!BBHHH', 3, 4, 0, 0, 600) + b
+  m = struct.pack('!BBHHH', 3, 4, 0, 0, mtu) + b
   m = m[:2] + csum(m) + m[4:]
   s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
   for offset, part in [(0x2000, m[:16]), (2, m[16:])] if cut else [(0, m)]:
     s.sendto(header(v4(STRANGER4), v4(ONE4), 1, 20 + len(part), offset) + part, (ONE4, 0))
-def new(protocol, data, cut=False):
+def new(protocol, data, cut=False, mtu=1280):
   b = struct.pack('!IHBB16s16s', 6 << 28, 1400, protocol, 60, v6(ONE6), v6(TWO6)) + data
-  m = struct.pack('!BBHI', 2, 0, 0, 1280) + b
+  m = struct.pack('!BBHI', 2, 0, 0, mtu) + b
   m = m[:2] + csum(v6(STRANGER6) + v6(ONE6) + struct.pack('!II', len(m), 58) + m) + m[4:]
   s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)
   for at, more, part in [(0, 1, m[:16]), (16, 0, m[16:])] if cut else [(0, None, m)]:
@@ -52,7 +53,8 @@ def errors(protocol4, protocol6, data4, data6, to4=TWO4, to6=TWO6):
   q6 = struct.pack('!IHBB16s16s', 6 << 28, 1400, protocol6, 60, v6(ONE6), v6(to6)) + data6
   kinds = [(3, 16), (4, 1), (5, 4), (11, 2), (12, 3)]
   one = [(ONE4, say4(kind, code, q4)) for kind, codes in kinds for code in range(codes)]
-  kinds = [(1, 8), (3, 2), (4, 3)]
+  # All that are errors: none of those above 4 is known, but Linux acts on them.
+  kinds = [(1, 8), (3, 2), (4, 3)] + [(kind, 1) for kind in [0, 5, 77, 100, 127]]
   return one + [(ONE6, say6(kind, code, q6)) for kind, codes in kinds for code in range(codes)]
 def send(all):
   s4 = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -70,6 +72,7 @@ fn program(what: &str) -> String {
         ("ONE6", Lan::v6(ONE)),
         ("TWO4", Lan::v4(TWO)),
         ("TWO6", Lan::v6(TWO)),
+        ("OTHER6", Lan::v6(OTHER)),
         ("STRANGER4", "10.8.1.66".to_owned()),
         ("STRANGER6", "fd08::66".to_owned()),
     ];
@@ -154,9 +157,60 @@ fn blind_errors_about_packets_to_peers_reach_no_application() {
     both(&mut lan, ENFORCE);
     let before = dropped(&lan);
     let about = format!("all = errors(17, 17, ports({KNOWN}), ports({KNOWN}))");
-    say(&lan, &format!("{about}\nassert len(all) == 39\nsend(all)"));
-    until("all are counted", || dropped(&lan) >= before + 39);
+    say(&lan, &format!("{about}\nassert len(all) == 44\nsend(all)"));
+    until("all are counted", || dropped(&lan) >= before + 44);
     assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
+}
+
+/// Errors whose quoted packet goes to no peer by its fixed header, and to the second host by a routing header:
+/// `routed`. And `honest`: one about a fragment to the third host.
+const ROUTED: &str = r"
+def quote(to, first, source):
+  header = struct.pack('!IHBB', 6 << 28, 1400, first[0], 60) + v6(ONE6) + v6(to)
+  return header + first[1] + struct.pack('!HHHH', source, 7777, 12, 0) + b'abcd'
+def options(kind, behind): return kind, struct.pack('!BBBB4x', behind[0], 0, 1, 4) + behind[1]
+def fragment(behind): return 44, struct.pack('!BBHI', behind[0], 0, 1, 7) + behind[1]
+route = (43, struct.pack('!BBBBBBH', 17, 2, 4, 0, 0, 0, 0) + v6(TWO6))
+chains = [route, options(0, route), options(60, route), fragment(route), options(0, fragment(route))]
+routed = [(ONE6, say6(1, 4, quote('2001:db8::7', chain, 7003))) for chain in chains]
+honest = [(ONE6, say6(1, 4, quote(OTHER6, fragment((17, b'')), 7004)))]
+";
+
+/// Waits at two sockets, one connected to the second host and one to the third, until an error comes. Says which
+/// got one.
+fn waits(lan: &Lan) -> std::process::Child {
+    let program = format!(
+        "import socket, select\ndef made(port, to):\n  \
+         s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\n  s.bind(('{}', port))\n  \
+         s.connect((to, 7777))\n  return s\n\
+         both = {{made({KNOWN}, '{}'): 'peer', made(7004, '{}'): 'other'}}\nprint('ready', flush=True)\n\
+         for s in select.select(list(both), [], [], 60)[0]:\n  try: s.recv(9)\n  \
+         except ConnectionRefusedError: print(both[s], flush=True)",
+        Lan::v6(ONE),
+        Lan::v6(TWO),
+        Lan::v6(OTHER),
+    );
+    let mut child = lan.python(ONE, &program);
+    ready(&mut child);
+    child
+}
+
+/// Linux takes the destination of a quoted packet from its routing header.
+#[test]
+fn blind_errors_about_packets_with_a_routing_header_reach_no_application() {
+    let Some(mut lan) = Lan::new() else { return };
+    let heard = |waiting: std::process::Child| text(&waiting.wait_with_output().unwrap().stdout);
+    let waiting = waits(&lan);
+    say(&lan, &format!("{ROUTED}send(routed[:1])"));
+    assert_eq!(heard(waiting), "peer\n", "without a daemon");
+    both(&mut lan, ENFORCE);
+    let waiting = waits(&lan);
+    let before = dropped(&lan);
+    say(&lan, &format!("{ROUTED}send(routed)"));
+    until("all are counted", || dropped(&lan) >= before + 5);
+    say(&lan, &format!("{ROUTED}send(honest)"));
+    assert_eq!(heard(waiting), "other\n");
+    assert_eq!(dropped(&lan), before + 5);
 }
 
 /// Sockets of an application that take whatever comes, in both families.
@@ -171,6 +225,38 @@ fn application(lan: &Lan) -> std::process::Child {
     let mut child = lan.python(ONE, &program);
     ready(&mut child);
     child
+}
+
+/// With trailers packets leave as themselves: only how long they may be is heard of routers, and no size that no
+/// path has.
+#[test]
+fn with_trailers_blind_errors_tell_sizes_alone() {
+    let Some(mut lan) = Lan::new() else { return };
+    let mut application = application(&lan);
+    trailer::both(&mut lan, ENFORCE, trailer::LARGE);
+    let before = dropped(&lan);
+    let about = format!("all = errors(17, 17, ports({KNOWN}), ports({KNOWN}))");
+    say(&lan, &format!("{about}\nsend(all)"));
+    until("all are counted", || dropped(&lan) >= before + 44);
+    let tiny = format!("old(17, ports({KNOWN}), mtu=575)\nnew(17, ports({KNOWN}), mtu=1279)");
+    say(&lan, &tiny);
+    until("both are counted", || dropped(&lan) >= before + 46);
+    say(&lan, &format!("{ROUTED}send(routed)"));
+    until("these, too", || dropped(&lan) >= before + 51);
+    let told = routes(&lan, "");
+    assert!(!told.contains("mtu"), "{told}");
+    say(
+        &lan,
+        &format!("old(17, ports({KNOWN}))\nnew(17, ports({KNOWN}))"),
+    );
+    until("the path of applications", || {
+        let routes = routes(&lan, "");
+        routes.contains("mtu 600") && routes.contains("mtu 1280")
+    });
+    assert_eq!(dropped(&lan), before + 51);
+    assert!(lan.pings(ONE, &Lan::v4(TWO)) && lan.pings(ONE, &Lan::v6(TWO)));
+    application.kill().unwrap();
+    application.wait().unwrap();
 }
 
 /// The kernel reads ports behind options, and puts fragments together, which no rule sees.

@@ -13,7 +13,7 @@ use std::process::{Child, Output};
 const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 
 /// Room for the longest trailer behind the smallest packet that IPv6 needs whole.
-const LARGE: u16 = 1_800;
+pub const LARGE: u16 = 1_800;
 
 /// Writes the configuration of a host: no end point, and IPv6 where the path takes it.
 pub fn configure(lan: &Lan, host: usize, keys: &str, path_mtu: u16) -> PathBuf {
@@ -32,7 +32,7 @@ pub fn configure(lan: &Lan, host: usize, keys: &str, path_mtu: u16) -> PathBuf {
     path
 }
 
-fn both(lan: &mut Lan, keys: &str, path_mtu: u16) -> usize {
+pub fn both(lan: &mut Lan, keys: &str, path_mtu: u16) -> usize {
     for host in [ONE, TWO] {
         lan.ip(host, &format!("link set wire mtu {path_mtu}"));
         lan.ip(OTHER, &format!("link set port{host} mtu {path_mtu}"));

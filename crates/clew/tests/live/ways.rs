@@ -13,8 +13,8 @@ const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 const INSIDE: &str = "192.168.77.2";
 
 /// The host behind the gateway.
-const BEHIND_V4: &str = "10.8.9.2";
-const BEHIND_V6: &str = "fd09::2";
+pub const BEHIND_V4: &str = "10.8.9.2";
+pub const BEHIND_V6: &str = "fd09::2";
 
 fn forwards(lan: &Lan, host: usize) {
     let settings = "echo 1 > /proc/sys/net/ipv4/ip_forward; \
@@ -69,7 +69,7 @@ fn forget_soon(lan: &Lan) {
 }
 
 /// The configuration of the second host, whose peer has that prefix.
-fn configure_far(lan: &Lan, prefixes: &str) -> std::path::PathBuf {
+pub fn configure_far(lan: &Lan, prefixes: &str) -> std::path::PathBuf {
     let path = lan.configure(TWO, ENFORCE, false);
     let known = format!("\"{}/32\", \"{}/128\"", Lan::v4(ONE), Lan::v6(ONE));
     let config = fs::read_to_string(&path).unwrap().replace(&known, prefixes);
@@ -152,20 +152,28 @@ fn keepalive_keeps_a_host_behind_a_router_within_reach() {
     }
 }
 
-/// A gateway signs for the network behind it. Nobody else speaks for a host of that network.
-#[test]
-fn a_gateway_signs_for_the_hosts_behind_it() {
-    let Some(mut lan) = Lan::new() else { return };
-    lan.add_behind();
-    for (host, v4, v6) in [(ONE, "10.8.9.1", "fd09::1"), (BEHIND, BEHIND_V4, BEHIND_V6)] {
-        lan.ip(host, &format!("addr add {v4}/24 dev inside"));
-        lan.ip(host, &format!("addr add {v6}/64 dev inside nodad"));
+/// The first host forwards for a host behind it, from that device of its own, and the second one knows it.
+pub fn gateway(lan: &Lan, device: &str) {
+    for (host, device, v4, v6) in [
+        (ONE, device, "10.8.9.1", "fd09::1"),
+        (BEHIND, "inside", BEHIND_V4, BEHIND_V6),
+    ] {
+        lan.ip(host, &format!("addr add {v4}/24 dev {device}"));
+        lan.ip(host, &format!("addr add {v6}/64 dev {device} nodad"));
     }
     lan.ip(BEHIND, "route add default via 10.8.9.1");
     lan.ip(BEHIND, "-6 route add default via fd09::1");
     lan.ip(TWO, &format!("route add 10.8.9.0/24 via {}", Lan::v4(ONE)));
     lan.ip(TWO, &format!("-6 route add fd09::/64 via {}", Lan::v6(ONE)));
-    forwards(&lan, ONE);
+    forwards(lan, ONE);
+}
+
+/// A gateway signs for the network behind it. Nobody else speaks for a host of that network.
+#[test]
+fn a_gateway_signs_for_the_hosts_behind_it() {
+    let Some(mut lan) = Lan::new() else { return };
+    lan.add_behind();
+    gateway(&lan, "inside");
     let far = configure_far(&lan, "\"10.8.9.0/24\", \"fd09::/64\"");
     let near = lan.configure(ONE, ENFORCE, true);
     lan.up(TWO, &far, &[]);

@@ -191,7 +191,9 @@ fn enforce_drops_and_leaves_the_path_filter_strict() {
     assert!(counted.contains("counter name unsigned_in\n"), "{counted}");
     let relayed = "counter name not_relayed drop";
     assert!(counted.contains(relayed), "{counted}");
-    assert_eq!(counted.matches("drop").count(), 1, "{counted}");
+    let spoofed = "fib saddr . iif oif missing counter name spoofed drop";
+    assert!(counted.contains(spoofed), "{counted}");
+    assert_eq!(counted.matches("drop").count(), 3, "{counted}");
     let relays = table(&planned("relay = true", HOST));
     assert!(!relays.contains("not_relayed"), "{relays}");
     assert!(monitor.iter().any(|step| step.contains("rp_filter")));

@@ -278,6 +278,9 @@ fn tell_filtered(status: &Status) {
             say!("unsigned  {what}: {count} packets, {became}");
         }
     }
+    if let Some(count) = filtered.spoofed.filter(|count| *count > 0) {
+        say!("spoofed   {count} packets to peers from outside under inside sources, dropped");
+    }
     if let Some(count) = filtered.not_relayed {
         say!("relay     {count} packets of peers for other peers, dropped");
     }
