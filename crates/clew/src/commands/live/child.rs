@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// How long it may take to end before it is killed.
 const END: Duration = Duration::from_secs(5);
 
+/// How long the kernel may take to end one that was killed: it finishes what the process asked of a disk first.
+const KILLED: Duration = Duration::from_secs(2);
+
 /// How often to look whether it has.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -63,17 +66,30 @@ impl Running {
 
     /// Ends it. Its last lines come when they come.
     pub fn stop(&mut self) {
-        let until = Instant::now() + END;
         alive();
         self.signal(Signal::SIGTERM);
-        while Instant::now() < until {
-            match self.child.try_wait() {
-                Ok(None) => std::thread::sleep(LOOK),
-                _ => return,
-            }
+        if self.ends_within(END) {
+            return;
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.signal(Signal::SIGKILL);
+        if !self.ends_within(KILLED) {
+            let process = self.child.id();
+            tracing::error!(
+                "process {process} of the data plane is killed, and does not end: the system still writes for it; \
+                 see what keeps the disk busy"
+            );
+        }
+    }
+
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
     }
 
     fn finish(&self) {

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How long a process may take to end before it is killed.
 const END: Duration = Duration::from_secs(15);
 
+/// How long the kernel may take to end a process that was killed.
+const KILLED: Duration = Duration::from_secs(5);
+
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -51,17 +54,23 @@ fn is_to_stay(place: &Place) -> bool {
 
 /// Ends the process that holds one of a place's locks, if there is one.
 fn end(place: &Place, which: usize) -> Result<(), Failure> {
-    let until = Instant::now() + END;
-    let mut signal = Some(Signal::SIGTERM);
-    while let Some(process) = place.processes()[which] {
-        if Instant::now() > until {
-            signal = Some(Signal::SIGKILL);
+    for (signal, time) in [(Signal::SIGTERM, END), (Signal::SIGKILL, KILLED)] {
+        let Some(process) = place.processes()[which] else {
+            return Ok(());
+        };
+        let sent = place.signal(which, signal);
+        sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
+        let until = Instant::now() + time;
+        while place.processes()[which].is_some() && Instant::now() < until {
+            std::thread::sleep(LOOK);
         }
-        if let Some(signal) = signal.take() {
-            let sent = place.signal(which, signal);
-            sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
-        }
-        std::thread::sleep(LOOK);
+    }
+    // A killed process does nothing more.
+    if let Some(process) = place.processes()[which] {
+        mention!(
+            "warning: process {process} is killed, and does not end: the system still writes for it; see what keeps \
+             the disk busy"
+        );
     }
     Ok(())
 }

@@ -263,6 +263,9 @@ impl<'a> Starter<'a> {
         // Packets wait meanwhile.
         running.stop();
         let started = self.go(attached).or_else(|failure| {
+            if self.is_asked_to_end() {
+                return Err(failure);
+            }
             tracing::error!("{}; the program before starts again", failure.message);
             self.program = earlier;
             self.start().and_then(|child| {
