@@ -11,6 +11,7 @@ mod file;
 #[cfg(test)]
 mod tests;
 
+use super::no_thread;
 use super::shared::{Shared, lock};
 use crate::files;
 use crate::receiver::Inbound;
@@ -140,7 +141,8 @@ impl Accepted {
         let own = Arc::clone(&keeper);
         let writer = thread::Builder::new().name("clew-accepted".into());
         // The end of the daemon does not wait for a write that hangs.
-        drop(writer.spawn(move || own.write_all(write))?);
+        let begun = writer.spawn(move || own.write_all(write));
+        drop(begun.map_err(|error| io::Error::other(no_thread(&error)))?);
         Ok(Self { before, keeper })
     }
 

@@ -145,3 +145,8 @@ impl Devices {
         offloads
     }
 }
+
+/// Why a thread did not start, and what to look at.
+fn no_thread(error: &std::io::Error) -> String {
+    format!("cannot start a thread: {error}: look at limits of memory and tasks")
+}

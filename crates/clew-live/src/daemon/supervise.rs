@@ -1,6 +1,7 @@
 //! The thread that starts the others, answers questions, and reads files again.
 
 use super::clocks::Clocks;
+use super::no_thread;
 use super::notices::{Notices, Topic};
 use super::reload::{Loaded, Stamps};
 use super::shared::{Shared, lock};
@@ -81,7 +82,7 @@ where
     let mut secret = [0; 32];
     (hooks.rng)().fill_bytes(&mut secret);
     let shared = Shared::new(config, devices, material, secret, &hooks.accepted);
-    let shared = shared.map_err(|error| format!("cannot start: {error}"))?;
+    let shared = shared.map_err(|error| error.to_string())?;
     shared.begin_to_count();
     if !take_over(&shared, &hooks.succession) {
         shared.forget();
@@ -90,9 +91,7 @@ where
     let on_ready = std::mem::replace(&mut hooks.on_ready, Box::new(|| ()));
     thread::scope(|scope| -> Result<(), String> {
         let threads = start(scope, &shared, hooks.rng).inspect_err(|_| shared.stop());
-        let threads = threads.map_err(|error| {
-            format!("cannot start a thread: {error}: look at limits of memory and tasks")
-        })?;
+        let threads = threads.map_err(|error| no_thread(&error))?;
         let mut supervisor = Supervisor {
             shared: &shared,
             hooks,
