@@ -258,6 +258,12 @@ impl Daemon<'_> {
         let (program, path) = (program.to_string_lossy(), path.to_string_lossy());
         // One that was killed leaves its place.
         output(namespace, &[&program, "down", &name(self.side)])?;
+        // The group of this run has the name of another one's.
+        let remembered = Path::new(STATE).join(name(self.side));
+        match fs::remove_dir_all(remembered) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         self.before(namespace, own)?;
         let mut process = Process::start(namespace, "clew", &[&program, "up", &path])?;
         process.ends_gently();
@@ -317,6 +323,9 @@ impl Daemon<'_> {
         wait_until("a full pool of precursors", FILL, is_full)
     }
 }
+
+/// What daemons keep for the next start.
+const STATE: &str = "/var/lib/clew-live";
 
 /// The daemon of a side.
 fn name(side: &str) -> String {
