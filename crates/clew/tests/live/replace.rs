@@ -31,16 +31,20 @@ fn replace(lan: &Lan, host: usize) {
     assert_ne!(new, plane);
 }
 
-/// Takes the next datagram of the first host off the wire, says "ready", and sends it again for each line
-/// on standard input.
+/// Takes datagrams of the first host off the wire, says "ready", and sends them again for each line on
+/// standard input.
+///
+/// Several, because a datagram of a block that was coded proves nothing without the block's others.
+/// Not those that the kernel cuts later: they fit into no frame.
 const COPY: &str = "import socket, sys\n\
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\ns.bind(('port0', 0))\n\
-    while True:\n  f = bytearray(s.recv(9000))\n  \
-      if f[12:14] == b'\\x08\\x00' and f[23] == 17 and f[30:34] == b'\\x0a\\x08\\x01\\x02' and f[36:38] == b'\\x13\\x2d' and len(f) > 150: break\n\
-    f[40:42] = b'\\0\\0'\n\
+    kept = []\n\
+    while len(kept) < 16:\n  f = bytearray(s.recv(9000))\n  \
+      if f[12:14] == b'\\x08\\x00' and f[23] == 17 and f[30:34] == b'\\x0a\\x08\\x01\\x02' \
+        and f[36:38] == b'\\x13\\x2d' and 150 < len(f) <= 1514:\n    f[40:42] = b'\\0\\0'\n    kept.append(f)\n\
     o = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\no.bind(('port1', 0))\n\
     print('ready', flush=True)\n\
-    for _ in sys.stdin: o.send(f)\n";
+    for _ in sys.stdin:\n  for f in kept: o.send(f)\n";
 
 fn copied(lan: &Lan) -> Child {
     let mut command = lan.within(OTHER, "python3");
@@ -48,7 +52,7 @@ fn copied(lan: &Lan) -> Child {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     std::thread::scope(|scope| {
         let found = scope.spawn(|| ready(&mut child));
-        until("a datagram", || {
+        until("datagrams", || {
             lan.pings(ONE, &Lan::v4(TWO));
             found.is_finished()
         });
@@ -84,7 +88,7 @@ fn a_hand_over_loses_nothing_and_what_was_accepted_stays_refused() {
         replace(&lan, TWO);
         assert_eq!(verdicts(&lan, "duplicate"), 0, "it counts anew");
         again(&mut copy);
-        until("the copy", || verdicts(&lan, "duplicate") == 1);
+        until("the copies", || verdicts(&lan, "duplicate") > 0);
         end(copy);
         replace(&lan, ONE);
     }
@@ -105,7 +109,7 @@ fn a_hand_over_loses_nothing_and_what_was_accepted_stays_refused() {
     });
     let stale = verdicts(&lan, "stale");
     again(&mut copy);
-    until("the copy", || verdicts(&lan, "stale") > stale);
+    until("the copies", || verdicts(&lan, "stale") > stale);
     end(copy);
 }
 
