@@ -12,7 +12,7 @@ pub use locks::Lock;
 use super::{Action, Force, Kept, Plan, SetupError, Step, privileges, programs};
 use crate::config::plain;
 use crate::files;
-use journal::{whole_lines, write_line};
+use journal::{Journal, whole_lines};
 use nix::unistd::{Gid, Uid, chown, geteuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -168,8 +168,8 @@ impl Place {
         self.undo_file().exists()
     }
 
-    /// Returns whether a set-up ended before all of it was there, if nobody is at work on it now. What it looks like
-    /// in force is kept last.
+    /// Returns whether a part of a set-up is there, and nobody knows which, if nobody is at work on it now. What it
+    /// looks like in force is kept last, and the undo forgets it first.
     pub fn is_set_up_in_part(&self) -> bool {
         self.is_set_up() && !self.force_file().exists()
     }
@@ -327,14 +327,10 @@ impl Place {
     /// A step fails. Those before it stay done: see [`undo`](Self::undo).
     pub fn carry_out(&self, steps: &[Step]) -> Result<(), SetupError> {
         let path = self.undo_file();
-        let mut options = OpenOptions::new();
-        let file = options.append(true).create(true).mode(0o600).open(&path);
-        let mut file = self.failed(&path, file)?;
-        let mut journal = self.failed(&path, files::read(&path, FILE_MAX))?;
+        let mut journal = self.failed(&path, Journal::open(&path))?;
         for step in steps {
             if let Some(undo) = &step.undo {
-                let written = write_line(&mut file, &mut journal, undo);
-                self.failed(&path, written)?;
+                self.failed(&path, journal.add(undo))?;
             }
             programs::act(&step.action)?;
         }
@@ -342,7 +338,7 @@ impl Place {
     }
 
     /// Undoes all steps, the last one first. Those that fail stay on the list, and those that this version
-    /// cannot read.
+    /// cannot read: the set-up is one in part from then on.
     ///
     /// # Errors
     /// The first that failed.
@@ -354,6 +350,8 @@ impl Place {
             Err(error) => return self.failed(&path, Err(error)),
         };
         let _lock = self.undo_lock(OTHERS_UNDO);
+        // Nobody is to take what is left for all of it, and to make the rest again.
+        self.forget_force();
         let others = self.written_by_others();
         let is_needed = |path: &Path| others.iter().any(|(other, _)| other == path);
         let mut left = Vec::new();
@@ -381,6 +379,17 @@ impl Place {
         let written = files::replace_with(&path, left.as_bytes(), 0o600, true);
         self.failed(&path, written)?;
         Err(failure)
+    }
+
+    fn forget_force(&self) {
+        let path = self.force_file();
+        let removed = fs::remove_file(&path);
+        if let Err(error) = removed
+            && error.kind() != ErrorKind::NotFound
+        {
+            // The undo goes on: all of it may work.
+            warn!("{}: {}", path.display(), plain(&error));
+        }
     }
 
     /// Removes the folder. All is undone: what the data plane's user made in its own folder does not change that.

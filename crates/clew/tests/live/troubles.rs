@@ -85,19 +85,20 @@ fn a_data_plane_that_hangs_is_told_of_once() {
     assert_eq!(status(&lan).0, Some(0));
 }
 
-/// `clew up` where a script is in the place of `ip`, which the script finds as `$IP`.
-fn up_with_another_ip(lan: &Lan, script: &str, config: &Path) -> Command {
-    let [other, real] = ["ip.other", "ip.real"].map(|name| lan.path(name));
-    let script = format!("#!/bin/sh\nIP={}\n{script}\n", real.display());
+/// `clew up` where a script is in the place of `ip` or `nft`, which the script finds as `$REAL`.
+fn up_with_another(lan: &Lan, program: &str, script: &str, config: &Path) -> Command {
+    let [other, real] = ["other", "real"].map(|name| lan.path(&format!("{program}.{name}")));
+    let script = format!("#!/bin/sh\nREAL={}\n{script}\n", real.display());
     fs::write(&other, script).unwrap();
     fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
-    let ip = fs::canonicalize("/usr/sbin/ip").or_else(|_| fs::canonicalize("/usr/bin/ip"));
-    let ip = ip.unwrap();
-    fs::copy(&ip, &real).unwrap();
+    let [sbin, bin] = ["sbin", "bin"].map(|folder| format!("/usr/{folder}/{program}"));
+    let program = fs::canonicalize(sbin).or_else(|_| fs::canonicalize(bin));
+    let program = program.unwrap();
+    fs::copy(&program, &real).unwrap();
     let mount = format!(
         "mount --bind {} {} && exec \"$0\" \"$@\"",
         other.display(),
-        ip.display()
+        program.display()
     );
     let mut command = lan.within(ONE, "unshare");
     command.args(["-m", "sh", "-c", &mount, env!("CARGO_BIN_EXE_clew"), "up"]);
@@ -114,9 +115,11 @@ fn an_undo_that_fails_is_said_with_what_helps() {
     // Once the interface is made, nothing works.
     let made = lan.path("made");
     let script = "[ -e MADE ] && { echo refused >&2; exit 1; }\n\
-                  [ \"$1\" = tuntap ] && touch MADE\nexec $IP \"$@\"";
+                  [ \"$1\" = tuntap ] && touch MADE\nexec $REAL \"$@\"";
     let script = script.replace("MADE", made.to_str().unwrap());
-    let output = up_with_another_ip(&lan, &script, &config).output().unwrap();
+    let output = up_with_another(&lan, "ip", &script, &config)
+        .output()
+        .unwrap();
     let said = said(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("; the undo failed, too: ip "), "{said}");
@@ -128,6 +131,46 @@ fn an_undo_that_fails_is_said_with_what_helps() {
     assert_eq!(lan.state(ONE), before);
 }
 
+/// Of an undo that failed nobody knows what is left: nobody makes the rest again, which no journal would have. The
+/// service manager undoes it, and so does `clew down`.
+#[test]
+fn what_a_failed_undo_left_is_not_taken_for_a_whole_set_up() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, ENFORCE, true);
+    let stuck = lan.path("stuck");
+    let script = "[ -e STUCK -a \"$1 $2\" = 'link del' ] && { echo refused >&2; exit 1; }\n\
+                  exec $REAL \"$@\"";
+    let script = script.replace("STUCK", stuck.to_str().unwrap());
+    let daemon = up_with_another(&lan, "ip", &script, &config)
+        .spawn()
+        .unwrap();
+    until("clew up", || status(&lan).0 == Some(0));
+    fs::write(stuck, "").unwrap();
+    kill(Pid::from_raw(lan.processes(ONE)[0]), Signal::SIGTERM).unwrap();
+    let ended = daemon.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{}", said(&ended));
+    let left = lan.state(ONE);
+    assert_ne!(left, before, "the interface is left");
+    let again = lan.start(ONE, &config, &[]);
+    assert_eq!(lan.ended(again), Some(2), "{}", lan.log(ONE));
+    let said = lan.log(ONE);
+    assert!(said.contains("is set up in part"), "{said}");
+    assert_eq!(lan.state(ONE), left, "nothing is made again");
+    let (code, said) = status(&lan);
+    assert!(
+        code == Some(1) && said.contains("is set up in part"),
+        "{said}"
+    );
+    let mut after = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
+    let after = after.env("SERVICE_RESULT", "exit-code");
+    let after = after.args(["down", "--after-stop", &lan.name(ONE)]);
+    assert!(after.status().unwrap().success());
+    let hint = format!("hint: clew down {} undoes what is left", lan.name(ONE));
+    assert!(text(&ended.stderr).contains(&hint));
+    assert_eq!(lan.state(ONE), before);
+}
+
 /// Both look at the host before either changes it: the later one is told of the earlier one, not of its interface.
 #[test]
 fn of_two_starts_at_once_the_later_one_names_the_earlier_one() {
@@ -135,11 +178,13 @@ fn of_two_starts_at_once_the_later_one_names_the_earlier_one() {
     let config = lan.configure(ONE, ENFORCE, true);
     let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
     let script = format!(
-        "touch {}\nuntil [ -e {} ]; do sleep 0.05; done\nexec $IP \"$@\"",
+        "touch {}\nuntil [ -e {} ]; do sleep 0.05; done\nexec $REAL \"$@\"",
         asked.display(),
         go.display()
     );
-    let later = up_with_another_ip(&lan, &script, &config).spawn().unwrap();
+    let later = up_with_another(&lan, "ip", &script, &config)
+        .spawn()
+        .unwrap();
     until("its first look", || asked.exists());
     lan.up(ONE, &config, &[]);
     fs::write(go, "").unwrap();

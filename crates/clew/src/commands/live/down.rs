@@ -44,12 +44,14 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
 }
 
 /// Whether the service manager says that the daemon failed, and nothing is to pass then. What nobody has
-/// confirmed does not stay: its supervisor is not there to undo it in time.
+/// confirmed does not stay: its supervisor is not there to undo it in time. Neither does a part of a set-up: what would
+/// let nothing pass may be missing.
 fn is_to_stay(place: &Place) -> bool {
     let result = std::env::var("SERVICE_RESULT").unwrap_or_default();
     let has_failed = !result.is_empty() && result != "success";
     let is_confirmed = !place.unconfirmed().exists();
-    has_failed && is_confirmed && place.kept().is_some_and(|kept| kept.fails_closed)
+    let is_whole = !place.is_set_up_in_part();
+    has_failed && is_confirmed && is_whole && place.kept().is_some_and(|kept| kept.fails_closed)
 }
 
 /// Ends the process that holds one of a place's locks, if there is one.

@@ -14,7 +14,7 @@ use clew_live::adopt_listener;
 use clew_live::config::Config;
 use clew_live::control::Control;
 use clew_live::daemon::{Devices, Given, Hooks, Loaded, run};
-use clew_live::setup::{Place, account, privileges};
+use clew_live::setup::{Place, SetupError, account, privileges};
 use clew_live::visible::visible;
 use clew_packet::Carrier;
 use nix::sys::prctl;
@@ -162,6 +162,9 @@ pub(super) fn run_only(path: &Path, config: Config) -> Result<Status, Failure> {
     if !place.is_set_up() {
         return Err(Failure::new(format!("{} is not set up", config.name))
             .hint(format!("clew up --setup-only {}", path.display())));
+    }
+    if place.is_set_up_in_part() {
+        return Err(SetupError::Left(config.name).into());
     }
     let loaded = read(&config)?;
     // Of other data planes it is said before they start.

@@ -136,20 +136,26 @@ impl<'a> Supervised<'a> {
         let name = &self.config.name;
         match ended {
             Ended::Asked => {
-                self.place.undo()?;
+                self.undo()?;
                 mention!("{name} is down");
                 Ok(Status::Yes)
             }
             Ended::Unconfirmed(refused) => {
-                self.place.undo()?;
+                self.undo()?;
                 drop(refused);
                 Err(Failure::new(format!("{name}: not confirmed in time, all is undone")).no())
             }
             Ended::Failed(why) => {
-                self.place.undo()?;
+                self.undo()?;
                 Err(Failure::new(format!("{name}: {why}; all is undone")))
             }
         }
+    }
+
+    fn undo(&self) -> Result<(), Failure> {
+        let hint = format!("clew down {} undoes what is left", self.config.name);
+        let undone = self.place.undo();
+        undone.map_err(|error| Failure::from(error).hint(hint))
     }
 
     fn prepare(&self) -> Result<(), Failure> {
