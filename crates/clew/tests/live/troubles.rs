@@ -171,6 +171,36 @@ fn what_a_failed_undo_left_is_not_taken_for_a_whole_set_up() {
     assert_eq!(lan.state(ONE), before);
 }
 
+/// While rules are made the old way in still works: a confirmation then would say nothing.
+#[test]
+fn nobody_confirms_before_all_is_set_up() {
+    let Some(lan) = Lan::new() else { return };
+    let config = lan.configure(ONE, ENFORCE, true);
+    let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
+    let script = format!(
+        "[ \"$1\" = -f ] && {{ touch {}; until [ -e {} ]; do sleep 0.05; done; }}\nexec $REAL \"$@\"",
+        asked.display(),
+        go.display()
+    );
+    let mut command = up_with_another(&lan, "nft", &script, &config);
+    let mut daemon = command.args(["--confirm", "600s"]).spawn().unwrap();
+    let name = lan.name(ONE);
+    let confirm = || lan.in_host(ONE, &["confirm", &name]);
+    until("its data plane", || {
+        asked.exists() && status(&lan).0 == Some(0)
+    });
+    let early = confirm();
+    fs::write(go, "").unwrap();
+    let said = text(&early.stderr);
+    assert_eq!(early.status.code(), Some(1), "{said}");
+    assert!(said.contains("is starting"), "{said}");
+    until("a confirmation", || confirm().status.success());
+    let again = confirm();
+    assert!(text(&again.stderr).contains("stays up already"), "once");
+    lan.down(ONE);
+    assert!(daemon.wait().unwrap().success());
+}
+
 /// Both look at the host before either changes it: the later one is told of the earlier one, not of its interface.
 #[test]
 fn of_two_starts_at_once_the_later_one_names_the_earlier_one() {

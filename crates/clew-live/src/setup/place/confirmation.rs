@@ -15,7 +15,7 @@ pub enum Confirmed {
     Before,
     /// The set-up is being undone.
     TooLate,
-    /// No data plane runs yet.
+    /// Not all is set up yet, or no data plane runs.
     TooEarly,
 }
 
@@ -37,8 +37,11 @@ impl Place {
     pub fn confirm(&self) -> Result<Confirmed, SetupError> {
         let path = self.unconfirmed();
         let confirmed = match lock_unconfirmed(&path) {
-            // A set-up without a data plane is undone for that.
-            Ok(_) if self.processes()[1].is_none() => Ok(Confirmed::TooEarly),
+            // A set-up without a data plane is undone for that. Before all is set up, whoever still reaches the host
+            // does not know that it stays so.
+            Ok(_) if self.processes()[1].is_none() || self.is_set_up_in_part() => {
+                Ok(Confirmed::TooEarly)
+            }
             Ok(_lock) => fs::remove_file(&path).map(|()| Confirmed::Now),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Confirmed::TooLate),
             Err(error) => Err(error),
