@@ -9,7 +9,7 @@ use nix::unistd::{Pid, mkfifo};
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn kill_hard(process: i32) {
     kill(Pid::from_raw(process), Signal::SIGKILL).unwrap();
@@ -151,6 +151,27 @@ fn a_thread_that_the_system_refuses_is_one_sentence() {
     let wanted = "the data plane did not start: cannot start a thread: ";
     assert_eq!(said.matches(wanted).count(), 1, "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(lan.state(ONE), before);
+}
+
+/// The service manager has killed both already, and gives their undo little time: a process that does not end is not
+/// asked to first.
+#[test]
+fn after_a_service_nobody_is_waited_for_long() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, "", true);
+    let daemon = lan.up(ONE, &config, &[]);
+    let plane = Pid::from_raw(lan.processes(ONE)[1]);
+    kill(plane, Signal::SIGSTOP).unwrap();
+    lan.kill(daemon);
+    let begin = Instant::now();
+    let mut after = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
+    let after = after.env("SERVICE_RESULT", "timeout");
+    let after = after.args(["down", "--after-stop", &lan.name(ONE)]);
+    assert!(after.status().unwrap().success());
+    let waited = begin.elapsed();
+    assert!(waited < Duration::from_secs(10), "{waited:?}");
     assert_eq!(lan.state(ONE), before);
 }
 

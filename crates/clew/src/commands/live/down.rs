@@ -36,8 +36,13 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
         };
     }
     // Who supervises ends the data plane and undoes everything.
-    end(&place, 0)?;
-    end(&place, 1)?;
+    let signals: &[_] = match arguments.after_stop {
+        // The service manager has killed both, and ends this process soon.
+        true => &[(Signal::SIGKILL, KILLED)],
+        false => &[(Signal::SIGTERM, END), (Signal::SIGKILL, KILLED)],
+    };
+    end(&place, 0, signals)?;
+    end(&place, 1, signals)?;
     place.undo()?;
     mention!("{} is down", place.name());
     Ok(Status::Yes)
@@ -54,9 +59,10 @@ fn is_to_stay(place: &Place) -> bool {
     has_failed && is_confirmed && is_whole && place.kept().is_some_and(|kept| kept.fails_closed)
 }
 
-/// Ends the process that holds one of a place's locks, if there is one.
-fn end(place: &Place, which: usize) -> Result<(), Failure> {
-    for (signal, time) in [(Signal::SIGTERM, END), (Signal::SIGKILL, KILLED)] {
+/// Ends the process that holds one of a place's locks, if there is one: with each of these signals, if it goes on for so
+/// long after the one before.
+fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<(), Failure> {
+    for &(signal, time) in signals {
         let Some(process) = place.processes()[which] else {
             return Ok(());
         };
