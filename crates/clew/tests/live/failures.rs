@@ -5,7 +5,7 @@ use super::hosts::both;
 use super::lan::{Lan, NOBODY, ONE, TWO, until};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
-use nix::unistd::{Pid, mkfifo};
+use nix::unistd::{Pid, User, mkfifo};
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
@@ -152,6 +152,31 @@ fn a_thread_that_the_system_refuses_is_one_sentence() {
     assert_eq!(said.matches(wanted).count(), 1, "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     assert_eq!(lan.state(ONE), before);
+}
+
+/// It may have one thread more, which is not enough: the program of before may know no such file as this one keeps. No
+/// other test has this user.
+#[test]
+fn a_data_plane_that_does_not_start_leaves_what_earlier_ones_knew() {
+    let Some(lan) = Lan::new() else { return };
+    let Ok(Some(user)) = User::from_name("daemon") else {
+        return crate::skipped::skipped("user daemon");
+    };
+    let config = lan.configure(ONE, "", true);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("\"nobody\"", "\"daemon\"")).unwrap();
+    chown(lan.path("0.key"), Some(user.uid.as_raw()), None).unwrap();
+    let state = Path::new("/var/lib/clew-live").join(lan.name(ONE));
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("groups"), "[]").unwrap();
+    let mut command = lan.within(ONE, "prlimit");
+    let command = command.args(["--nproc=2", env!("CARGO_BIN_EXE_clew"), "up"]);
+    let output = command.arg(&config).output().unwrap();
+    let said = super::lan::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot start a thread"), "{said}");
+    let kept = fs::read_to_string(state.join("groups")).unwrap();
+    assert_eq!(kept, "[]");
 }
 
 /// The service manager has killed both already, and gives their undo little time: a process that does not end is not

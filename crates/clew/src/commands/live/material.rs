@@ -87,26 +87,26 @@ fn refuse_pipe(path: &Path) -> Result<(), Failure> {
 pub fn take(config: &Config, memory: &Memory) -> Result<Material<Arc<Keyring>>, Failure> {
     let material = load(config, memory)?;
     warn_if_exposed(config);
-    keep(config, memory, &material);
+    memory.take(&by_path(config, &material.groups), &material.keys);
     Ok(material)
 }
 
-/// Takes what was read before as what is in force, and keeps how new it is.
+/// Takes what was read before as what is in force. Returns what keeps how new it is.
 ///
 /// # Errors
 /// A group file is older than what another process read since.
 pub fn adopt(
     config: &Config,
-    memory: &Memory,
+    memory: &Arc<Memory>,
     material: &Material<Arc<Keyring>>,
-) -> Result<(), Failure> {
-    memory.check(&by_path(config, &material.groups), &material.keys)?;
-    keep(config, memory, material);
-    Ok(())
-}
-
-fn keep(config: &Config, memory: &Memory, material: &Material<Arc<Keyring>>) {
-    memory.take(&by_path(config, &material.groups), &material.keys);
+) -> Result<impl FnOnce() + Send + 'static, Failure> {
+    let (paths, keys) = (
+        by_path(config, &material.groups),
+        Arc::clone(&material.keys),
+    );
+    memory.check(&paths, &keys)?;
+    let memory = Arc::clone(memory);
+    Ok(move || memory.take(&paths, &keys))
 }
 
 /// The group of each group file.

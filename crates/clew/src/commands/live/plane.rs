@@ -206,7 +206,7 @@ fn serve(
     warn_of_fallbacks(&config, &devices);
     // The data plane before may have read newer group files meanwhile.
     let memory = Arc::new(memory_of(&config)?);
-    material::adopt(&config, &memory, loaded.material())?;
+    let keep = material::adopt(&config, &memory, loaded.material())?;
     let kept = Arc::clone(&memory);
     let endpoints = own::Endpoints::of(&config);
     let hooks = Hooks {
@@ -224,7 +224,11 @@ fn serve(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         unkept: Box::new(move || kept.keep_again()),
         trouble: Box::new(move || lock(&unseen).as_mut().and_then(Shown::trouble)),
-        on_ready: Box::new(on_ready),
+        on_ready: Box::new(move || {
+            on_ready();
+            // Had it not started, the program before would, which may know an earlier form of the file alone.
+            keep();
+        }),
         on_tick: Box::new(move |status| {
             let can_sign = status.signer.trouble.is_none();
             metrics.see(status);
