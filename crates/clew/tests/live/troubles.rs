@@ -201,6 +201,40 @@ fn nobody_confirms_before_all_is_set_up() {
     assert!(daemon.wait().unwrap().success());
 }
 
+/// Somebody removes the interface, and nobody can make it: nobody says that it was made.
+#[test]
+fn an_interface_that_cannot_be_made_again_is_not_said_to_be() {
+    let Some(lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, ENFORCE, true);
+    let stuck = lan.path("stuck");
+    let script = format!(
+        "[ -e {} -a \"$1\" = tuntap ] && {{ echo refused >&2; exit 1; }}\nexec $REAL \"$@\"",
+        stuck.display()
+    );
+    let mut command = up_with_another(&lan, "ip", &script, &config);
+    let log = fs::File::create(lan.path("0.log")).unwrap();
+    let mut daemon = command.stderr(log).spawn().unwrap();
+    until("clew up", || lan.log(ONE).contains(" is up: "));
+    let interface = lan.status(ONE)["interface"].as_str().unwrap().to_owned();
+    fs::write(&stuck, "").unwrap();
+    lan.ip(ONE, &format!("link del dev {interface}"));
+    // Each try of the data plane's start has had a try to make it before.
+    let tries = || lan.log(ONE).matches(": refused; it is tried again").count();
+    until("three tries", || tries() >= 3);
+    let log = lan.log(ONE);
+    assert!(!log.contains("made again"), "{log}");
+    assert_eq!(log.matches("NOT in force: ").count(), 1, "{log}");
+    fs::remove_file(stuck).unwrap();
+    let made = format!("interface {interface} was removed: it is made again");
+    until("the interface", || lan.log(ONE).contains(&made));
+    until("a data plane", || status(&lan).0 == Some(0));
+    assert_eq!(lan.log(ONE).matches(&made).count(), 1);
+    lan.down(ONE);
+    assert!(daemon.wait().unwrap().success());
+    assert_eq!(lan.state(ONE), before);
+}
+
 /// Both look at the host before either changes it: the later one is told of the earlier one, not of its interface.
 #[test]
 fn of_two_starts_at_once_the_later_one_names_the_earlier_one() {

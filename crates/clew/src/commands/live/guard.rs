@@ -112,8 +112,9 @@ pub(super) fn mend(place: &Place, config: &Config) -> Result<(), Failure> {
     if if_nametoindex(interface.as_str()).is_ok() {
         return Ok(());
     }
+    force.make_interface()?;
     tracing::warn!("interface {interface} was removed: it is made again");
-    Ok(force.make_interface()?)
+    Ok(())
 }
 
 /// Changes routes whose source the host has no more, or would not choose any more.
