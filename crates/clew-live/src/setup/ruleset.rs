@@ -56,7 +56,13 @@ pub(super) fn table(config: &Config) -> String {
     format!("clew_{}", config.name.replace('-', "_"))
 }
 
-/// Whether packets are dropped, so that there has to be a filter.
+/// Whether packets are counted or dropped, so that there is a filter where there can be one.
+pub(super) fn is_wanted(config: &Config) -> bool {
+    let is_off = (InboundMode::Off, OutboundMode::Prefer);
+    config.others == OthersMode::Refuse || (config.inbound, config.outbound) != is_off
+}
+
+/// Whether packets are dropped by the policy, so that there has to be a filter.
 pub(super) fn is_needed(config: &Config) -> bool {
     let drops = config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require;
     drops || config.others == OthersMode::Refuse || config.carrier == Carrier::Trailer
@@ -181,7 +187,7 @@ pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
     } = others(config, &never_in, &never_out);
     let [errors, about] = errors(config);
     let [relay_counter, relayed] = relayed(config);
-    let spoofed = spoofed(config);
+    let [own_forwarded, spoofed] = spoofed(config, &never_out);
     let asked = asked(config);
     format!(
         "table inet {table} {{
@@ -196,7 +202,7 @@ pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
  chain check_out {{
 {never_out}  counter name {COUNTER_OUT}{outbound}
  }}
-{errors}{chains}{others} chain incoming {{
+{errors}{chains}{others}{spoofed} chain incoming {{
   type filter hook prerouting priority -290; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
 {about}  ip saddr @peers4 goto check_in
@@ -211,7 +217,7 @@ pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
 {on_leaving} }}
  chain forwarded {{
   type filter hook forward priority 0; policy accept;
-{relayed}{spoofed}  oifname \"{interface}\" accept
+{relayed}{own_forwarded}  oifname \"{interface}\" accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
 {on_forwarding} }}
@@ -236,17 +242,34 @@ fn relayed(config: &Config) -> [String; 2] {
     ]
 }
 
-/// A forwarded packet that would be signed, from this host's own address, or from where its source is not. A
+/// A packet that would be forwarded and signed, from this host's own address, or from where its source is not. A
 /// stranger outside could have this host sign it for a host inside: IPv6 has no reverse path filter, and that of
-/// IPv4 may be off.
-fn spoofed(config: &Config) -> String {
+/// IPv4 may be off. The first rule is for the chain of forwarded packets, and the second text is chains.
+///
+/// Kernels before 5.19 tell where a source is in `prerouting` alone. There nobody knows yet whether a packet will be
+/// captured: so its destination has to be a peer's, after all translation of addresses, and what goes around the
+/// interface is left out.
+fn spoofed(config: &Config, never_out: &str) -> [String; 2] {
     let interface = &config.interface;
-    let rule = |of: &str| {
-        format!("  oifname \"{interface}\" fib {of} counter name {COUNTER_SPOOFED} drop\n")
-    };
-    ["saddr type local", "saddr . iif oif missing"]
-        .map(rule)
-        .concat()
+    [
+        format!(
+            "  oifname \"{interface}\" fib saddr type local counter name {COUNTER_SPOOFED} drop\n"
+        ),
+        format!(
+            " chain check_source {{
+  fib daddr type {{ local, broadcast, multicast, anycast }} accept
+  fib saddr . iif oif exists accept
+{never_out}  counter name {COUNTER_SPOOFED} drop
+ }}
+ chain to_forward {{
+  type filter hook prerouting priority 0; policy accept;
+  iifname {{ \"lo\", \"{interface}\" }} accept
+  ip daddr @peers4 goto check_source
+  ip6 daddr @peers6 goto check_source
+ }}
+"
+        ),
+    ]
 }
 
 /// Who was asked for the time, from which port, and by whom it may be: any person could fill the sets for all.
