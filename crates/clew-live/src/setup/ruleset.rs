@@ -7,7 +7,7 @@ use ipnet::IpNet;
 /// Routers' errors, which nobody signs.
 mod errors;
 
-use errors::{PLAIN, errors};
+use errors::{PLAIN, errors, spared};
 
 /// Counts packets from peers' prefixes that came beside the carrier.
 pub const COUNTER_IN: &str = "unsigned_in";
@@ -104,8 +104,8 @@ struct Others {
 }
 
 /// In `refuse` nothing passes that is not signed, but for what the host cannot do without: the link's
-/// own protocols, exclusions, routers' answers about the carrier's datagrams, and the host's own answers
-/// about packets that are too long.
+/// own protocols, exclusions, routers' answers about these and about the carrier's packets, and the host's own
+/// answers about packets that are too long.
 fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
     if config.others == OthersMode::Pass {
         let [chains, on_leaving, on_forwarding] = Default::default();
@@ -130,6 +130,7 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
         ),
         Carrier::Trailer => String::new(),
     };
+    let [spared_errors, about] = spared(config);
     let answers = config.exclude.iter().flat_map(|rule| excluded(rule, true));
     let answers: String = answers.map(|rule| format!("  {rule}\n")).collect();
     let chains = format!(
@@ -143,12 +144,12 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
  chain others_forwarded {{
 {answers}  goto others_out
  }}
- chain local {{
+{spared_errors} chain local {{
   type filter hook input priority 0; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
   ip saddr @peers4 accept
   ip6 saddr @peers6 accept
-{own_in}{never_in}  counter name {COUNTER_OTHERS_IN}{inbound}
+{own_in}{about}{never_in}  counter name {COUNTER_OTHERS_IN}{inbound}
  }}
 "
     );
