@@ -33,8 +33,9 @@ const NTP_WAIT: &str = "15s";
 /// Requests of NTP that may wait for answers at once.
 const NTP_ASKED_MAX: u32 = 16_384;
 
-/// Users from here on are persons, who set no clocks (`SYS_UID_MAX`). A packet that is forwarded has no user.
-const PERSONS: u32 = 1_000;
+/// Users that may set clocks: up to `SYS_UID_MAX`, of `DynamicUser=`, and nobody. All others are persons, their
+/// containers, or of a directory. A packet that is forwarded has no user.
+const SERVICES: &str = "{ 0-999, 61184-65519, 65534 }";
 
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
@@ -288,7 +289,7 @@ fn asked(config: &Config) -> String {
         |name: &str, ip: &str| format!("  update @{name} {{ {ip} daddr . udp sport }} accept\n");
     let sets = set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr");
     let updates = update("asked4", "ip") + &update("asked6", "ip6");
-    format!("{sets} chain ask_time {{\n  meta skuid >= {PERSONS} return\n{updates} }}\n")
+    format!("{sets} chain ask_time {{\n  meta skuid != {SERVICES} return\n{updates} }}\n")
 }
 
 fn of_family<'a>(
