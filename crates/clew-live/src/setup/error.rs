@@ -102,11 +102,8 @@ pub enum SetupError {
     /// An end point cannot be reached.
     #[error("endpoint {0}: no route to it")]
     NoRoute(std::net::SocketAddr),
-    /// The policy needs nftables.
-    #[error(
-        "nft: {0}: needed by inbound = \"enforce\", outbound = \"require\", others = \"refuse\" and \
-         carrier = \"trailer\""
-    )]
+    /// The kernel does not take the table of nftables.
+    #[error("nft: the kernel refuses the filter: {0}")]
     NoFilter(String),
     /// The kernel cannot hand packets to a process.
     #[error("NFQUEUE: {0}: needed by carrier = \"trailer\"")]

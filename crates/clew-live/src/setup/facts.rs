@@ -138,39 +138,40 @@ fn nothing_in_the_way(config: &Config, programs: &Programs) -> Result<(), SetupE
 
 /// Tries the table of nftables without making it, and a queue if the carrier needs one.
 fn queue_rule(config: &Config, programs: &Programs) -> Result<QueueRule, SetupError> {
-    let by_nft = filter_works(config, programs, QueueRule::Nft);
+    let works = |queue| filter_works(config, programs, queue);
     if config.carrier != Carrier::Trailer {
-        return by_nft.map(|()| QueueRule::Nft);
+        return works(QueueRule::Nft).map(|()| QueueRule::Nft);
     }
-    let by_target = || try_queue_rule(config.port);
-    let found = which_rule(by_nft, by_target)?;
-    filter_works(config, programs, found).map(|()| found)
+    which_rule(works, || try_queue_rule(config.port))
 }
 
-/// Chooses the rule of nftables if it works, or else the older target.
+/// Chooses the rule of nftables if the table works with it, or else the older target.
 fn which_rule(
-    by_nft: Result<(), SetupError>,
+    works: impl Fn(QueueRule) -> Result<(), SetupError>,
     by_target: impl FnOnce() -> io::Result<()>,
 ) -> Result<QueueRule, SetupError> {
-    match by_nft {
-        Ok(()) => Ok(QueueRule::Nft),
-        Err(SetupError::NoFilter(said)) => match by_target() {
-            Ok(()) => Ok(QueueRule::Target),
-            Err(error) => Err(SetupError::NoQueue(format!(
-                "nft says {said:?}, and the kernel has no target NFQUEUE ({error})"
-            ))),
-        },
-        Err(other) => Err(other),
+    let said = match works(QueueRule::Nft) {
+        Ok(()) => return Ok(QueueRule::Nft),
+        Err(SetupError::NoFilter(said)) => said,
+        Err(other) => return Err(other),
+    };
+    // What the kernel refuses without a queue is no matter of queues.
+    works(QueueRule::Target)?;
+    match by_target() {
+        Ok(()) => Ok(QueueRule::Target),
+        Err(error) => Err(SetupError::NoQueue(format!(
+            "nft says {said:?}, and the kernel has no target NFQUEUE ({error})"
+        ))),
     }
 }
 
-/// Tries the table, if there has to be one.
+/// Tries the table, if there is to be one.
 fn filter_works(config: &Config, programs: &Programs, queue: QueueRule) -> Result<(), SetupError> {
-    if !ruleset::is_needed(config) {
-        return Ok(());
-    }
-    let missing = || SetupError::NoProgram("nft");
-    let nft = programs.nft.as_ref().ok_or_else(missing)?;
+    let nft = match &programs.nft {
+        Some(nft) if ruleset::is_wanted(config) => nft,
+        None if ruleset::is_needed(config) => return Err(SetupError::NoProgram("nft")),
+        _ => return Ok(()),
+    };
     let arguments = ["-c", "-f", "-"].map(str::to_owned);
     // Whoever the user is, the kernel takes the rule.
     match programs::feed(nft, &arguments, &ruleset::ruleset(config, 0, queue)) {
@@ -277,24 +278,71 @@ pub(super) fn strict(routes: &[Option<Route>]) -> Vec<(PathBuf, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn no_filter() -> Result<(), SetupError> {
+        Err(SetupError::NoFilter("no such expression".into()))
+    }
+
+    fn no_target() -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(nix::libc::ENOENT))
+    }
 
     #[test]
     fn a_kernel_without_queues_is_said_in_one_sentence() {
-        let no_nft = || Err(SetupError::NoFilter("no such expression".into()));
-        let missing = || Err(io::Error::from_raw_os_error(nix::libc::ENOENT));
+        let no_queue = |queue| match queue {
+            QueueRule::Nft => no_filter(),
+            QueueRule::Target => Ok(()),
+        };
         let unasked = || unreachable!("the rule of nftables works");
-        assert_eq!(which_rule(Ok(()), unasked).unwrap(), QueueRule::Nft);
-        assert_eq!(which_rule(no_nft(), || Ok(())).unwrap(), QueueRule::Target);
-        let said = which_rule(no_nft(), missing).unwrap_err().to_string();
+        assert_eq!(which_rule(|_| Ok(()), unasked).unwrap(), QueueRule::Nft);
+        assert_eq!(which_rule(no_queue, || Ok(())).unwrap(), QueueRule::Target);
+        let said = which_rule(no_queue, no_target).unwrap_err().to_string();
         assert!(said.starts_with("NFQUEUE: nft says"), "{said}");
         assert!(
             said.contains("no target NFQUEUE") && !said.contains('\n'),
             "{said}"
         );
-        let other = Err(SetupError::NoProgram("nft"));
+        let other = |_| Err(SetupError::NoProgram("nft"));
         assert!(matches!(
-            which_rule(other, missing),
+            which_rule(other, no_target),
             Err(SetupError::NoProgram(_))
         ));
+    }
+
+    #[test]
+    fn a_table_that_the_kernel_refuses_is_no_missing_queue() {
+        for by_target in [no_target, || Ok(())] {
+            let said = which_rule(|_| no_filter(), by_target).unwrap_err();
+            assert!(matches!(said, SetupError::NoFilter(_)), "{said}");
+        }
+    }
+
+    /// Whatever the policy: a table that will be made is tried.
+    #[test]
+    fn a_table_is_tried_if_there_will_be_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let nft = folder.path().join("nft");
+        std::fs::write(&nft, "#!/bin/sh\necho refused >&2\nexit 1\n").unwrap();
+        std::fs::set_permissions(&nft, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = folder.path().join("lan.toml");
+        let tried = |keys: &str, nft: Option<PathBuf>| {
+            let peer = "[[peer]]\nprefixes = [\"10.0.0.2/32\"]\ngroup = \"g\"\n";
+            std::fs::write(&path, format!("key = \"k\"\n{keys}\n{peer}")).unwrap();
+            let ip = PathBuf::from("/no/ip");
+            filter_works(
+                &Config::read(&path).unwrap(),
+                &Programs { ip, nft },
+                QueueRule::Nft,
+            )
+        };
+        for keys in ["", "inbound = \"enforce\"", "others = \"refuse\""] {
+            let said = tried(keys, Some(nft.clone()));
+            assert!(matches!(said, Err(SetupError::NoFilter(_))), "{keys}");
+        }
+        tried("inbound = \"off\"", Some(nft)).unwrap();
+        tried("", None).unwrap();
+        let missing = tried("outbound = \"require\"", None);
+        assert!(matches!(missing, Err(SetupError::NoProgram("nft"))));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::programs::batch;
 use super::{Action, Facts, Plan, QueueRule, Step, ruleset};
-use crate::config::{Config, Exclude, InboundMode, OthersMode, OutboundMode, Protocol};
+use crate::config::{Config, Exclude, InboundMode, Protocol};
 use clew_packet::Carrier;
 use ipnet::IpNet;
 use std::fmt;
@@ -81,9 +81,7 @@ impl Maker<'_> {
     /// In `monitor` and `prefer` a host without nftables counts less.
     fn filter(&self) -> Option<Step> {
         let nft = self.facts.programs.nft.as_ref()?;
-        let is_off = (InboundMode::Off, OutboundMode::Prefer);
-        let passes = self.config.others == OthersMode::Pass;
-        if passes && (self.config.inbound, self.config.outbound) == is_off {
+        if !ruleset::is_wanted(self.config) {
             return None;
         }
         let table = ruleset::table(self.config);

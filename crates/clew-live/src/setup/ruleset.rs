@@ -7,7 +7,7 @@ use ipnet::IpNet;
 /// Routers' errors, which nobody signs.
 mod errors;
 
-use errors::{PLAIN, errors};
+use errors::{PLAIN, errors, spared};
 
 /// Counts packets from peers' prefixes that came beside the carrier.
 pub const COUNTER_IN: &str = "unsigned_in";
@@ -33,8 +33,9 @@ const NTP_WAIT: &str = "15s";
 /// Requests of NTP that may wait for answers at once.
 const NTP_ASKED_MAX: u32 = 16_384;
 
-/// Users from here on are persons, who set no clocks (`SYS_UID_MAX`). A packet that is forwarded has no user.
-const PERSONS: u32 = 1_000;
+/// Users that may set clocks: up to `SYS_UID_MAX`, of `DynamicUser=`, and nobody. All others are persons, their
+/// containers, or of a directory. A packet that is forwarded has no user.
+const SERVICES: &str = "{ 0-999, 61184-65519, 65534 }";
 
 /// DHCP's pairs of ports, in both versions.
 const DHCP: &str = "{ 67 . 68, 68 . 67, 67 . 67, 546 . 547, 547 . 546, 547 . 547 }";
@@ -56,7 +57,13 @@ pub(super) fn table(config: &Config) -> String {
     format!("clew_{}", config.name.replace('-', "_"))
 }
 
-/// Whether packets are dropped, so that there has to be a filter.
+/// Whether packets are counted or dropped, so that there is a filter where there can be one.
+pub(super) fn is_wanted(config: &Config) -> bool {
+    let is_off = (InboundMode::Off, OutboundMode::Prefer);
+    config.others == OthersMode::Refuse || (config.inbound, config.outbound) != is_off
+}
+
+/// Whether packets are dropped by the policy, so that there has to be a filter.
 pub(super) fn is_needed(config: &Config) -> bool {
     let drops = config.inbound == InboundMode::Enforce || config.outbound == OutboundMode::Require;
     drops || config.others == OthersMode::Refuse || config.carrier == Carrier::Trailer
@@ -98,8 +105,8 @@ struct Others {
 }
 
 /// In `refuse` nothing passes that is not signed, but for what the host cannot do without: the link's
-/// own protocols, exclusions, routers' answers about the carrier's datagrams, and the host's own answers
-/// about packets that are too long.
+/// own protocols, exclusions, routers' answers about these and about the carrier's packets, and the host's own
+/// answers about packets that are too long.
 fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
     if config.others == OthersMode::Pass {
         let [chains, on_leaving, on_forwarding] = Default::default();
@@ -124,6 +131,7 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
         ),
         Carrier::Trailer => String::new(),
     };
+    let [spared_errors, about] = spared(config);
     let answers = config.exclude.iter().flat_map(|rule| excluded(rule, true));
     let answers: String = answers.map(|rule| format!("  {rule}\n")).collect();
     let chains = format!(
@@ -137,12 +145,12 @@ fn others(config: &Config, never_in: &str, never_out: &str) -> Others {
  chain others_forwarded {{
 {answers}  goto others_out
  }}
- chain local {{
+{spared_errors} chain local {{
   type filter hook input priority 0; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
   ip saddr @peers4 accept
   ip6 saddr @peers6 accept
-{own_in}{never_in}  counter name {COUNTER_OTHERS_IN}{inbound}
+{own_in}{about}{never_in}  counter name {COUNTER_OTHERS_IN}{inbound}
  }}
 "
     );
@@ -181,7 +189,7 @@ pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
     } = others(config, &never_in, &never_out);
     let [errors, about] = errors(config);
     let [relay_counter, relayed] = relayed(config);
-    let spoofed = spoofed(config);
+    let [own_forwarded, spoofed] = spoofed(config, &never_out);
     let asked = asked(config);
     format!(
         "table inet {table} {{
@@ -196,7 +204,7 @@ pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
  chain check_out {{
 {never_out}  counter name {COUNTER_OUT}{outbound}
  }}
-{errors}{chains}{others} chain incoming {{
+{errors}{chains}{others}{spoofed} chain incoming {{
   type filter hook prerouting priority -290; policy accept;
   iifname {{ \"lo\", \"{interface}\" }} accept
 {about}  ip saddr @peers4 goto check_in
@@ -211,7 +219,7 @@ pub(super) fn ruleset(config: &Config, user: u32, queue: QueueRule) -> String {
 {on_leaving} }}
  chain forwarded {{
   type filter hook forward priority 0; policy accept;
-{relayed}{spoofed}  oifname \"{interface}\" accept
+{relayed}{own_forwarded}  oifname \"{interface}\" accept
   ip daddr @peers4 goto check_out
   ip6 daddr @peers6 goto check_out
 {on_forwarding} }}
@@ -236,17 +244,34 @@ fn relayed(config: &Config) -> [String; 2] {
     ]
 }
 
-/// A forwarded packet that would be signed, from this host's own address, or from where its source is not. A
+/// A packet that would be forwarded and signed, from this host's own address, or from where its source is not. A
 /// stranger outside could have this host sign it for a host inside: IPv6 has no reverse path filter, and that of
-/// IPv4 may be off.
-fn spoofed(config: &Config) -> String {
+/// IPv4 may be off. The first rule is for the chain of forwarded packets, and the second text is chains.
+///
+/// Kernels before 5.19 tell where a source is in `prerouting` alone. There nobody knows yet whether a packet will be
+/// captured: so its destination has to be a peer's, after all translation of addresses, and what goes around the
+/// interface is left out.
+fn spoofed(config: &Config, never_out: &str) -> [String; 2] {
     let interface = &config.interface;
-    let rule = |of: &str| {
-        format!("  oifname \"{interface}\" fib {of} counter name {COUNTER_SPOOFED} drop\n")
-    };
-    ["saddr type local", "saddr . iif oif missing"]
-        .map(rule)
-        .concat()
+    [
+        format!(
+            "  oifname \"{interface}\" fib saddr type local counter name {COUNTER_SPOOFED} drop\n"
+        ),
+        format!(
+            " chain check_source {{
+  fib daddr type {{ local, broadcast, multicast, anycast }} accept
+  fib saddr . iif oif exists accept
+{never_out}  counter name {COUNTER_SPOOFED} drop
+ }}
+ chain to_forward {{
+  type filter hook prerouting priority 0; policy accept;
+  iifname {{ \"lo\", \"{interface}\" }} accept
+  ip daddr @peers4 goto check_source
+  ip6 daddr @peers6 goto check_source
+ }}
+"
+        ),
+    ]
 }
 
 /// Who was asked for the time, from which port, and by whom it may be: any person could fill the sets for all.
@@ -264,7 +289,7 @@ fn asked(config: &Config) -> String {
         |name: &str, ip: &str| format!("  update @{name} {{ {ip} daddr . udp sport }} accept\n");
     let sets = set("asked4", "ipv4_addr") + &set("asked6", "ipv6_addr");
     let updates = update("asked4", "ip") + &update("asked6", "ip6");
-    format!("{sets} chain ask_time {{\n  meta skuid >= {PERSONS} return\n{updates} }}\n")
+    format!("{sets} chain ask_time {{\n  meta skuid != {SERVICES} return\n{updates} }}\n")
 }
 
 fn of_family<'a>(

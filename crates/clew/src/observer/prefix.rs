@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use nix::libc::O_NOFOLLOW;
+use nix::unistd::geteuid;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -26,7 +27,7 @@ impl Lock {
         let path = PathBuf::from(path);
         let failed = |error| Failure::io(&path, &error);
         loop {
-            let file = open(&path).map_err(failed)?;
+            let file = open(&path).map_err(|error| refused(&path, &error))?;
             // Where a file system has no locks, nobody is refused.
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 let prefix = prefix.display();
@@ -45,6 +46,21 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // A file that stays locks nobody out.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Another user's file that a killed observer left looks as one that is held: only that user can tell.
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::io(path, error);
+    let found = fs::symlink_metadata(path);
+    match found.is_ok_and(|file| file.is_file() && file.uid() != geteuid().as_raw()) {
+        true => {
+            let path = path.display();
+            failure.hint(format!(
+                "rm {path}, unless an observer of another user runs with this prefix"
+            ))
+        }
+        false => failure,
     }
 }
 
@@ -104,6 +120,22 @@ mod tests {
         assert!(!is_at(&file, &path).unwrap());
         let _other = open(&path).unwrap();
         assert!(!is_at(&file, &path).unwrap());
+    }
+
+    /// Root, who may open any file, stands for the user who may not.
+    #[test]
+    fn another_user_s_lock_says_how_to_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tap.lock");
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let hint = || refused(&path, &denied).hint.unwrap();
+        assert!(hint().starts_with("ls -ld "), "{}", hint());
+        fs::write(&path, "").unwrap();
+        assert!(hint().starts_with("ls -l "), "{}", hint());
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
+            let said = format!("rm {}, unless an observer of", path.display());
+            assert!(hint().starts_with(&said), "{}", hint());
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use clew_keys::files::{IfExists, MODE_SECRET, Pending, directory};
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,8 @@ struct Open {
     /// Bytes of whole records, and how many of these are packets.
     whole: u64,
     packets: u64,
+    /// Whether the packets count as unwritten. Nothing is written behind them.
+    is_lost: bool,
 }
 
 /// What came of a packet.
@@ -154,11 +157,20 @@ impl Ring {
     ///
     /// # Errors
     /// The system refuses. The file stays under its temporary name, and the next call tries again. If the
-    /// file is gone, its packets are counted as unwritten.
+    /// file is gone, or the disk did not take all of it, its packets are counted as unwritten.
     fn finish(&mut self) -> Result<(), Failure> {
         let Some(mut open) = self.current.take().filter(|open| open.packets > 0) else {
             return Ok(());
         };
+        let packets = open.not_lost();
+        if let Err(error) = open.file.sync_all() {
+            // What the disk did not take may be gone, though the next attempt succeeds.
+            let path = open.path.clone();
+            self.unwritten += packets;
+            open.is_lost = true;
+            self.current = Some(open);
+            return Err(Failure::io(&path, &error));
+        }
         loop {
             let path = self.path(self.next);
             let (error, pending) = match open.pending.named(path.clone()).try_commit(&open.file) {
@@ -173,7 +185,7 @@ impl Ring {
                 }
                 (pending, _) => {
                     // Without `pending` it has its name, and may lose it in a crash.
-                    let lost = pending.map_or(0, |_| open.packets);
+                    let lost = pending.map_or(0, |_| packets);
                     self.unwritten += lost;
                     return Err(Failure::io(&path, &error));
                 }
@@ -202,7 +214,7 @@ impl Ring {
     pub fn end(&mut self) -> Result<(), Failure> {
         let finished = self.finish();
         let left = self.current.take();
-        self.unwritten += left.map_or(0, |open| open.packets);
+        self.unwritten += left.map_or(0, |open| open.not_lost());
         finished
     }
 
@@ -213,7 +225,8 @@ impl Ring {
 
     fn try_write(&mut self, record: Record, note: Note<'_>, now: Instant) -> Result<(), Failure> {
         let link = record.packet().map_or(0, |info| info.link);
-        let is_other = |open: &Open| open.link != link || open.whole >= self.rules.bytes;
+        let bytes = self.rules.bytes;
+        let is_other = |open: &Open| open.link != link || open.whole >= bytes || open.is_lost;
         if self.current.as_ref().is_some_and(is_other) {
             self.finish()?;
         }
@@ -248,6 +261,7 @@ impl Open {
             begun: now,
             whole: 0,
             packets: 0,
+            is_lost: false,
         };
         for record in begin_live(link, &rules.interface, DESCRIPTION) {
             let written = open.put(record, None);
@@ -268,12 +282,18 @@ impl Open {
     fn put(&mut self, record: Record, note: Option<Note<'_>>) -> io::Result<()> {
         self.capture.write(record, note)?;
         let bytes = self.capture.sink().take();
-        if let Err(error) = self.file.write_all(&bytes) {
+        // Wherever the last attempt ended: a full disk takes a part.
+        if let Err(error) = self.file.write_all_at(&bytes, self.whole) {
             self.file.set_len(self.whole)?;
             return Err(error);
         }
         self.whole += bytes.len() as u64;
         Ok(())
+    }
+
+    /// How many of its packets do not count as unwritten yet.
+    fn not_lost(&self) -> u64 {
+        if self.is_lost { 0 } else { self.packets }
     }
 }
 

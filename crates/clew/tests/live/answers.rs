@@ -72,6 +72,7 @@ fn program(what: &str) -> String {
         ("ONE6", Lan::v6(ONE)),
         ("TWO4", Lan::v4(TWO)),
         ("TWO6", Lan::v6(TWO)),
+        ("OTHER4", Lan::v4(OTHER)),
         ("OTHER6", Lan::v6(OTHER)),
         ("STRANGER4", "10.8.1.66".to_owned()),
         ("STRANGER6", "fd08::66".to_owned()),
@@ -214,12 +215,12 @@ fn blind_errors_about_packets_with_a_routing_header_reach_no_application() {
 }
 
 /// Sockets of an application that take whatever comes, in both families.
-fn application(lan: &Lan) -> std::process::Child {
+fn application(lan: &Lan, port: u16) -> std::process::Child {
     let program = format!(
         "import socket, time\n\
-         a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\na.bind(('0.0.0.0', {KNOWN}))\n\
+         a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\na.bind(('0.0.0.0', {port}))\n\
          b = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\n\
-         b.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)\nb.bind(('::', {KNOWN}))\n\
+         b.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)\nb.bind(('::', {port}))\n\
          print('ready', flush=True)\ntime.sleep(600)"
     );
     let mut child = lan.python(ONE, &program);
@@ -232,7 +233,7 @@ fn application(lan: &Lan) -> std::process::Child {
 #[test]
 fn with_trailers_blind_errors_tell_sizes_alone() {
     let Some(mut lan) = Lan::new() else { return };
-    let mut application = application(&lan);
+    let mut application = application(&lan, KNOWN);
     trailer::both(&mut lan, ENFORCE, trailer::LARGE);
     let before = dropped(&lan);
     let about = format!("all = errors(17, 17, ports({KNOWN}), ports({KNOWN}))");
@@ -259,12 +260,63 @@ fn with_trailers_blind_errors_tell_sizes_alone() {
     application.wait().unwrap();
 }
 
+/// Port of an application that is not excluded.
+const OWN: u16 = 7004;
+
+/// How the first host reaches another one, in both families.
+fn routes_to(lan: &Lan, host: usize) -> String {
+    let v4 = lan.ip(ONE, &format!("-4 route get {}", Lan::v4(host)));
+    v4 + &lan.ip(ONE, &format!("-6 route get {}", Lan::v6(host)))
+}
+
+/// A host that refuses strangers hears routers all the same: how long packets may be that leave unsigned, and with
+/// trailers those to peers.
+#[test]
+fn a_host_that_refuses_strangers_hears_how_long_packets_may_be() {
+    let refuse = format!("{ENFORCE}\nothers = \"refuse\"\nexclude = [\"udp/{KNOWN}\"]");
+    for has_trailers in [false, true] {
+        let Some(mut lan) = Lan::new() else { return };
+        let mut applications = [application(&lan, KNOWN), application(&lan, OWN)];
+        match has_trailers {
+            true => drop(trailer::both(&mut lan, &refuse, trailer::LARGE)),
+            false => both(&mut lan, &refuse),
+        }
+        let refused = || lan.status(ONE)["filtered"]["others_in"].as_u64().unwrap();
+        let about = |port: u16| format!("old(17, ports({port}))\nnew(17, ports({port}))\n");
+        let strange = "TWO4, TWO6 = OTHER4, OTHER6\n";
+        let before = refused();
+        say(&lan, &format!("{strange}{}", about(OWN)));
+        // An echo that says the same where an error has what it is about.
+        let echo = format!(
+            "q4 = header(v4(ONE4), v4(OTHER4), 17, 1400) + ports({KNOWN})\n\
+             send([(ONE4, say4(8, 0, q4))])\n"
+        );
+        say(&lan, &echo);
+        until("what is not excluded", || refused() >= before + 3);
+        let told = routes_to(&lan, OTHER);
+        assert!(!told.contains("mtu"), "{told}");
+        say(&lan, &format!("{strange}{}", about(KNOWN)));
+        let is_told = |routes: String| routes.contains("mtu 600") && routes.contains("mtu 1280");
+        until("the path of what is excluded", || {
+            is_told(routes_to(&lan, OTHER))
+        });
+        say(&lan, &about(OWN));
+        if has_trailers {
+            until("the path to the peer", || is_told(routes(&lan, "")));
+        }
+        for application in &mut applications {
+            application.kill().unwrap();
+            application.wait().unwrap();
+        }
+    }
+}
+
 /// The kernel reads ports behind options, and puts fragments together, which no rule sees.
 #[test]
 fn blind_answers_with_options_or_in_fragments_reach_no_application() {
     for others in ["", "\nothers = \"refuse\"\nexclude = [\"icmp\"]"] {
         let Some(mut lan) = Lan::new() else { return };
-        let mut application = application(&lan);
+        let mut application = application(&lan, KNOWN);
         // Without a daemon the stranger's answers work, each of them.
         let ways = [
             (

@@ -13,6 +13,12 @@ const ENFORCE: &str = "inbound = \"enforce\"\noutbound = \"require\"";
 const PERSON: u32 = 1_000;
 const SERVICE: u32 = 999;
 
+/// The first and last users of `DynamicUser=` in systemd.
+const DYNAMIC: [u32; 2] = [61_184, 65_519];
+
+/// A person who has a home on a stick, one in a container, and one of a directory.
+const OTHER_PERSONS: [u32; 3] = [60_513, 165_536, 1_234_567_890];
+
 /// Sends to the second host, from a socket that this user made at that port.
 fn send(lan: &Lan, user: u32, from: u16, to: u16, content: &str) -> Output {
     let program = format!(
@@ -91,13 +97,15 @@ fn persons_do_not_use_up_what_services_may_ask_of_ntp() {
     let flooded = lan.python(ONE, &flood).wait_with_output().unwrap();
     let said = text(&flooded.stdout);
     assert_eq!(said.trim(), "20000", "{}", text(&flooded.stderr));
-    for user in [0, SERVICE] {
+    for user in [0, SERVICE, DYNAMIC[0], DYNAMIC[1], NOBODY.0] {
         let answered = asks(&lan, ONE, user).wait_with_output().unwrap();
         let said = text(&answered.stdout);
         assert_eq!(said.trim(), "time", "{user}: {}", text(&answered.stderr));
     }
-    let refused = asks(&lan, ONE, PERSON).wait_with_output().unwrap();
-    assert!(is_refused(&refused), "{}", text(&refused.stderr));
+    for user in [PERSON].into_iter().chain(OTHER_PERSONS) {
+        let refused = asks(&lan, ONE, user).wait_with_output().unwrap();
+        assert!(is_refused(&refused), "{user}: {}", text(&refused.stderr));
+    }
     server.kill().unwrap();
     server.wait().unwrap();
 }

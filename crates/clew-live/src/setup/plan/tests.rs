@@ -191,7 +191,7 @@ fn enforce_drops_and_leaves_the_path_filter_strict() {
     assert!(counted.contains("counter name unsigned_in\n"), "{counted}");
     let relayed = "counter name not_relayed drop";
     assert!(counted.contains(relayed), "{counted}");
-    let spoofed = "fib saddr . iif oif missing counter name spoofed drop";
+    let spoofed = "fib saddr type local counter name spoofed drop";
     assert!(counted.contains(spoofed), "{counted}");
     assert_eq!(counted.matches("drop").count(), 3, "{counted}");
     let relays = table(&planned("relay = true", HOST));
@@ -251,5 +251,47 @@ fn trailers_are_queued_before_the_filter_and_leave_by_their_mark() {
         assert!(!text.contains("udp sport 4909"), "{text}");
         let places = ["priority -291", "priority -290"].map(|text_of| text.find(text_of));
         assert!(places[0].is_some() && places[0] < places[1], "{text}");
+    }
+}
+
+/// The chains of a table, each with its text.
+fn chains(table: &str) -> Vec<(&str, &str)> {
+    let chains = table.split(" chain ").skip(1);
+    chains.filter_map(|chain| chain.split_once(" {")).collect()
+}
+
+/// Kernels before 5.19 refuse the rest of the table with such a rule elsewhere.
+#[test]
+fn only_packets_that_just_arrived_are_asked_for_their_way_back() {
+    for keys in ["", "others = \"refuse\"", "carrier = \"trailer\""] {
+        let planned = planned(keys, HOST);
+        let table = planned.iter().find(|step| step.starts_with("nft")).unwrap();
+        let chains = chains(table);
+        let from = |name: &str| {
+            let whole = |text: &str| {
+                ["goto", "jump"]
+                    .map(|by| text.lines().any(|l| l.ends_with(&format!("{by} {name}"))))
+            };
+            let from = chains
+                .iter()
+                .filter(|(_, text)| whole(text).contains(&true));
+            from.map(|(_, text)| *text).collect::<Vec<_>>()
+        };
+        let asking = chains
+            .iter()
+            .filter(|(_, text)| text.contains("saddr . iif oif"));
+        let asking: Vec<_> = asking.collect();
+        assert_eq!(asking.len(), 1, "{table}");
+        for (name, text) in asking {
+            let from = if text.contains(" hook ") {
+                vec![*text]
+            } else {
+                from(name)
+            };
+            assert!(!from.is_empty(), "{name}: {table}");
+            for text in from {
+                assert!(text.contains("hook prerouting"), "{name}: {table}");
+            }
+        }
     }
 }

@@ -75,12 +75,10 @@ pub(super) fn errors(config: &Config) -> [String; 2] {
     chain.push_str(&format!("  counter name {COUNTER_IN} drop\n }}\n"));
     let mut rules = String::new();
     for (is_v4, what, unclear, to) in KINDS {
-        let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
-        if ranges.is_empty() {
+        let Some(ranges) = peers(config, is_v4) else {
             continue;
-        }
+        };
         let name = if is_v4 { "errors4" } else { "errors6" };
-        let ranges = ranges.join(", ");
         rules.push_str(&format!("  {what} jump {name}\n"));
         chain.push_str(&format!(" chain {name} {{\n"));
         for unclear in unclear {
@@ -89,6 +87,31 @@ pub(super) fn errors(config: &Config) -> [String; 2] {
         chain.push_str(&format!("  {to} {{ {ranges} }} goto check_errors\n }}\n"));
     }
     [chain, rules]
+}
+
+/// The chain for routers' errors that a host gets itself and that refuses other packets of strangers, and the rules
+/// that lead there: what is about excluded packets, and with trailers how long packets to peers may be.
+pub(super) fn spared(config: &Config) -> [String; 2] {
+    let mut chain = " chain spared_errors {\n".to_owned();
+    if config.carrier == Carrier::Trailer {
+        for ((is_v4, _, _, to), size) in KINDS.into_iter().zip(SIZES) {
+            if let Some(ranges) = peers(config, is_v4) {
+                chain.push_str(&format!("  {size} {to} {{ {ranges} }} accept\n"));
+            }
+        }
+    }
+    for rule in config.exclude.iter().flat_map(quoted) {
+        chain.push_str(&format!("  {rule} accept\n"));
+    }
+    chain.push_str(" }\n");
+    let jumps = KINDS.map(|(_, what, _, _)| format!("  {what} jump spared_errors\n"));
+    [chain, jumps.concat()]
+}
+
+/// The addresses of peers in one family, as numbers. `None` if there are none.
+fn peers(config: &Config, is_v4: bool) -> Option<String> {
+    let ranges: Vec<String> = of_family(config.prefixes(), is_v4).map(range).collect();
+    (!ranges.is_empty()).then(|| ranges.join(", "))
 }
 
 /// What an error says of a packet that the configuration excludes.

@@ -83,8 +83,8 @@ impl From<SetupError> for Failure {
                 "modprobe -a nfnetlink_queue nft_queue xt_NFQUEUE, or carrier = \"udp-tunnel\"",
             ),
             SetupError::NoFilter(_) => failure.hint(
-                "modprobe nf_tables, or use a kernel with what nft names; \
-                 inbound = \"monitor\" and outbound = \"prefer\" need none of it",
+                "modprobe -a nf_tables nft_fib_inet, or use a kernel with what nft names; only \
+                 inbound = \"off\" with outbound = \"prefer\" and others = \"pass\" do without",
             ),
             SetupError::Io { path, error } if error.kind() == ErrorKind::PermissionDenied => {
                 Self::io(path, error).hint("run the command as root")

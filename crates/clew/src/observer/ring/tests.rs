@@ -1,5 +1,6 @@
 use super::*;
 use clew_capture::{PacketInfo, Reader};
+use std::io::{Seek, SeekFrom};
 
 fn rules(folder: &Path, files: usize, bytes: u64) -> Rules {
     Rules {
@@ -228,4 +229,46 @@ fn what_has_no_name_at_the_end_is_left_to_the_next() {
     drop(ring);
     let ring = Ring::open(rules(folder.path(), 9, 3000)).unwrap();
     assert_eq!(packets(&ring.path(1)), [1, 2, 3]);
+}
+
+/// A full disk takes a part of a record before it refuses the rest. The file cannot be finished at once, as it
+/// happens there, and there is room again.
+#[test]
+fn what_was_written_of_a_refused_record_leaves_no_hole() {
+    let (folder, now) = (tempfile::tempdir().unwrap(), Instant::now());
+    let mut ring = Ring::open(rules(folder.path(), 9, 1 << 20)).unwrap();
+    write(&mut ring, 1..3, now);
+    let open = ring.current.as_mut().unwrap();
+    (&open.file).seek(SeekFrom::Start(open.whole)).unwrap();
+    (&open.file).write_all(&[0xee; 500]).unwrap();
+    open.file.set_len(open.whole).unwrap();
+    write(&mut ring, 3..5, now);
+    ring.end().unwrap();
+    assert_eq!(
+        (packets(&ring.path(1)), ring.unwritten()),
+        (vec![1, 2, 3, 4], 0)
+    );
+}
+
+/// After a refusal the kernel may have forgotten what it could not write, and says no more of it.
+#[test]
+fn nothing_is_written_behind_what_the_disk_refused() {
+    let (folder, now) = (tempfile::tempdir().unwrap(), Instant::now());
+    let mut ring = Ring::open(rules(folder.path(), 9, 1 << 20)).unwrap();
+    write(&mut ring, 1..3, now);
+    // Nobody can sync this one.
+    let null = File::options().write(true).open("/dev/null").unwrap();
+    let file = std::mem::replace(&mut ring.current.as_mut().unwrap().file, null);
+    let late = |seconds| now + Duration::from_secs(seconds);
+    assert!(matches!(ring.tick(late(60)), Kept::Failed(_)));
+    assert_eq!(ring.unwritten(), 2);
+    assert!(matches!(ring.tick(late(62)), Kept::No));
+    assert_eq!(ring.unwritten(), 2, "counted once");
+    ring.current.as_mut().unwrap().file = file;
+    let kept = ring.write(packet(3, 1), NOTE, late(64));
+    assert!(matches!(kept, Kept::Again), "{kept:?}");
+    ring.end().unwrap();
+    assert_eq!(packets(&ring.path(1)), [1, 2]);
+    assert_eq!(packets(&ring.path(2)), [3]);
+    assert_eq!(ring.unwritten(), 2);
 }
