@@ -193,8 +193,7 @@ impl Place {
         if let Some(parent) = self.folder.parent() {
             self.make_folder(parent, 0o755)?;
         }
-        self.make_folder(&self.folder, 0o755)?;
-        let lock = self.lock(&self.supervisor_lock())?;
+        let lock = self.make_lock()?;
         drop(self.lock_daemon()?);
         self.make_folder(&daemon, 0o700)?;
         // The user can lock the file, and not put another into its place.
@@ -206,6 +205,43 @@ impl Place {
         // A set-up that did not get as far as its description is like no other.
         let left = left.map(|kept| kept.unwrap_or_default());
         Ok(Made { lock, left })
+    }
+
+    /// Makes the folder with its lock.
+    fn make_lock(&self) -> Result<Lock, SetupError> {
+        loop {
+            self.make_folder(&self.folder, 0o755)?;
+            if let Some(lock) = self.lock_supervisor()? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Locks the place for a process that undoes what is there: nobody supervises it meanwhile. Returns `None` if
+    /// nothing is there.
+    ///
+    /// # Errors
+    /// [`SetupError::Runs`] if another process supervises it.
+    pub fn lock_to_undo(&self) -> Result<Option<Lock>, SetupError> {
+        while self.folder.exists() {
+            if let Some(lock) = self.lock_supervisor()? {
+                return Ok(Some(lock));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns `None` if somebody has undone everything, and removed the folder, meanwhile.
+    fn lock_supervisor(&self) -> Result<Option<Lock>, SetupError> {
+        let path = self.supervisor_lock();
+        match self.lock(&path) {
+            Err(SetupError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => Ok(None),
+            lock => {
+                let lock = lock?;
+                let has_name = self.failed(&path, lock.has_name())?;
+                Ok(has_name.then_some(lock))
+            }
+        }
     }
 
     /// Returns what was kept of the set-up. `None` if there is none.

@@ -3,12 +3,14 @@
 
 use super::hosts::both;
 use super::lan::{Lan, NOBODY, ONE, TWO, until};
+use crate::skipped::skipped;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, User, mkfifo};
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 fn kill_hard(process: i32) {
@@ -137,15 +139,30 @@ fn is_pending(status: &str, signal: Signal) -> bool {
     pending & (1 << (signal as u64 - 1)) != 0
 }
 
+/// `clew up` as a user who may have so many threads, and whom no other test has. `None` where there is no such user.
+fn up_with_threads(lan: &Lan, user: &str, threads: u32) -> Option<Output> {
+    let Ok(Some(found)) = User::from_name(user) else {
+        skipped(&format!("user {user}"));
+        return None;
+    };
+    let config = lan.configure(ONE, "", true);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("nobody", user)).unwrap();
+    chown(lan.path("0.key"), Some(found.uid.as_raw()), None).unwrap();
+    let mut command = lan.within(ONE, "prlimit");
+    command.arg(format!("--nproc={threads}"));
+    let command = command.args([env!("CARGO_BIN_EXE_clew"), "up"]);
+    Some(command.arg(&config).output().unwrap())
+}
+
 /// Its user may have no second thread.
 #[test]
 fn a_thread_that_the_system_refuses_is_one_sentence() {
     let Some(lan) = Lan::new() else { return };
     let before = lan.state(ONE);
-    let config = lan.configure(ONE, "", true);
-    let mut command = lan.within(ONE, "prlimit");
-    let command = command.args(["--nproc=1", env!("CARGO_BIN_EXE_clew"), "up"]);
-    let output = command.arg(&config).output().unwrap();
+    let Some(output) = up_with_threads(&lan, "bin", 1) else {
+        return;
+    };
     let said = super::lan::text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     let wanted = "the data plane did not start: cannot start a thread: ";
@@ -154,24 +171,16 @@ fn a_thread_that_the_system_refuses_is_one_sentence() {
     assert_eq!(lan.state(ONE), before);
 }
 
-/// It may have one thread more, which is not enough: the program of before may know no such file as this one keeps. No
-/// other test has this user.
+/// It may have one thread more, which is not enough: the program of before may know no such file as this one keeps.
 #[test]
 fn a_data_plane_that_does_not_start_leaves_what_earlier_ones_knew() {
     let Some(lan) = Lan::new() else { return };
-    let Ok(Some(user)) = User::from_name("daemon") else {
-        return crate::skipped::skipped("user daemon");
-    };
-    let config = lan.configure(ONE, "", true);
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text.replace("\"nobody\"", "\"daemon\"")).unwrap();
-    chown(lan.path("0.key"), Some(user.uid.as_raw()), None).unwrap();
     let state = Path::new("/var/lib/clew-live").join(lan.name(ONE));
     fs::create_dir_all(&state).unwrap();
     fs::write(state.join("groups"), "[]").unwrap();
-    let mut command = lan.within(ONE, "prlimit");
-    let command = command.args(["--nproc=2", env!("CARGO_BIN_EXE_clew"), "up"]);
-    let output = command.arg(&config).output().unwrap();
+    let Some(output) = up_with_threads(&lan, "daemon", 2) else {
+        return;
+    };
     let said = super::lan::text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("cannot start a thread"), "{said}");

@@ -143,9 +143,15 @@ fn the_unit_s_capabilities_suffice() {
             let mut command = lan.within(ONE, "sh");
             command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_clew"), "up"]);
             let mut daemon = command.arg(&one).spawn().unwrap();
+            // The data plane of one that was killed answers for a moment.
             until("a ping", || {
                 assert_eq!(daemon.try_wait().unwrap(), None, "it ended");
-                lan.pings(ONE, &Lan::v4(TWO))
+                let is_up = lan
+                    .in_host(ONE, &["status", &lan.name(ONE)])
+                    .status
+                    .success();
+                let own = daemon.id().cast_signed();
+                is_up && lan.processes(ONE)[0] == own && lan.pings(ONE, &Lan::v4(TWO))
             });
             daemon
         };

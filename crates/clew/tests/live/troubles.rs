@@ -85,8 +85,15 @@ fn a_data_plane_that_hangs_is_told_of_once() {
     assert_eq!(status(&lan).0, Some(0));
 }
 
-/// `clew up` where a script is in the place of `ip` or `nft`, which the script finds as `$REAL`.
+/// `clew up` where a script is in the place of `ip` or `nft`: see [`with_another`].
 fn up_with_another(lan: &Lan, program: &str, script: &str, config: &Path) -> Command {
+    let mut command = with_another(lan, program, script);
+    command.arg("up").arg(config);
+    command
+}
+
+/// `clew` where a script is in the place of `ip` or `nft`, which the script finds as `$REAL`.
+fn with_another(lan: &Lan, program: &str, script: &str) -> Command {
     let [other, real] = ["other", "real"].map(|name| lan.path(&format!("{program}.{name}")));
     let script = format!("#!/bin/sh\nREAL={}\n{script}\n", real.display());
     fs::write(&other, script).unwrap();
@@ -101,9 +108,40 @@ fn up_with_another(lan: &Lan, program: &str, script: &str, config: &Path) -> Com
         program.display()
     );
     let mut command = lan.within(ONE, "unshare");
-    command.args(["-m", "sh", "-c", &mount, env!("CARGO_BIN_EXE_clew"), "up"]);
-    command.arg(config).stderr(Stdio::piped());
+    command.args(["-m", "sh", "-c", &mount, env!("CARGO_BIN_EXE_clew")]);
+    command.stderr(Stdio::piped());
     command
+}
+
+/// Who starts then would find a set-up that is gone a moment later.
+#[test]
+fn nobody_starts_while_all_is_undone() {
+    let Some(mut lan) = Lan::new() else { return };
+    let before = lan.state(ONE);
+    let config = lan.configure(ONE, ENFORCE, true);
+    lan.up(ONE, &config, &[]);
+    for process in lan.processes(ONE) {
+        kill(Pid::from_raw(process), Signal::SIGKILL).unwrap();
+    }
+    let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
+    let script = format!(
+        "[ \"$1 $2\" = 'link del' ] && {{ touch {}; until [ -e {} ]; do sleep 0.05; done; }}\nexec $REAL \"$@\"",
+        asked.display(),
+        go.display()
+    );
+    let mut command = with_another(&lan, "ip", &script);
+    let mut down = command.args(["down", &lan.name(ONE)]).spawn().unwrap();
+    until("the undo", || asked.exists());
+    let again = lan.start(ONE, &config, &[]);
+    assert_eq!(lan.ended(again), Some(2), "{}", lan.log(ONE));
+    let wanted = format!("runs already, as process {}", down.id());
+    assert!(lan.log(ONE).contains(&wanted), "{}", lan.log(ONE));
+    fs::write(go, "").unwrap();
+    assert!(down.wait().unwrap().success());
+    assert_eq!(lan.state(ONE), before);
+    lan.up(ONE, &config, &[]);
+    lan.down(ONE);
+    assert_eq!(lan.state(ONE), before);
 }
 
 /// A step fails, and so does the undo of those before: `clew up` says what helps.

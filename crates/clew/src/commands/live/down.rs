@@ -4,7 +4,7 @@ use super::absent::without_daemon;
 use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
-use clew_live::setup::{Confirmed, Place};
+use clew_live::setup::{Confirmed, Lock, Place, SetupError};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,9 @@ const END: Duration = Duration::from_secs(15);
 
 /// How long the kernel may take to end a process that was killed.
 const KILLED: Duration = Duration::from_secs(5);
+
+/// How many processes that start meanwhile are ended, too.
+const STARTS: usize = 3;
 
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(20);
@@ -41,11 +44,29 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
         true => &[(Signal::SIGKILL, KILLED)],
         false => &[(Signal::SIGTERM, END), (Signal::SIGKILL, KILLED)],
     };
-    end(&place, 0, signals)?;
-    end(&place, 1, signals)?;
+    let _lock = end_both(&place, signals)?;
     place.undo()?;
     mention!("{} is down", place.name());
     Ok(Status::Yes)
+}
+
+/// Ends who supervises and the data plane. Returns the lock that keeps others from starting while all is undone, unless
+/// a killed process has it.
+fn end_both(place: &Place, signals: &[(Signal, Duration)]) -> Result<Option<Lock>, Failure> {
+    for _ in 0..STARTS {
+        let has_ended = end(place, 0, signals)?;
+        end(place, 1, signals)?;
+        match place.lock_to_undo() {
+            _ if !has_ended => return Ok(None),
+            // Another one has started meanwhile.
+            Err(SetupError::Runs { .. }) => {}
+            lock => return Ok(lock?),
+        }
+    }
+    let name = place.name();
+    Err(Failure::new(format!(
+        "{name}: other processes start it again and again"
+    )))
 }
 
 /// Whether the service manager says that the daemon failed, and nothing is to pass then. What nobody has
@@ -60,11 +81,11 @@ fn is_to_stay(place: &Place) -> bool {
 }
 
 /// Ends the process that holds one of a place's locks, if there is one: with each of these signals, if it goes on for so
-/// long after the one before.
-fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<(), Failure> {
+/// long after the one before. Returns whether it has ended.
+fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<bool, Failure> {
     for &(signal, time) in signals {
         let Some(process) = place.processes()[which] else {
-            return Ok(());
+            return Ok(true);
         };
         let sent = place.signal(which, signal);
         sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
@@ -74,13 +95,14 @@ fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<()
         }
     }
     // A killed process does nothing more.
-    if let Some(process) = place.processes()[which] {
+    let left = place.processes()[which];
+    if let Some(process) = left {
         mention!(
             "warning: process {process} is killed, and does not end: the system still writes for it; see what keeps \
              the disk busy"
         );
     }
-    Ok(())
+    Ok(left.is_none())
 }
 
 /// `clew confirm`

@@ -65,9 +65,12 @@ pub fn up(arguments: &Up) -> Result<Status, Failure> {
     let made = place.make(user, group)?;
     // The data plane says why it can keep nothing there, once, and that it can again.
     let _ = place.make_state(user, group);
-    if !is_there(&config, &made)? && planned.is_none() {
-        return Err(SetupError::Left(config.name.clone()).into());
-    }
+    let planned = match (is_there(&config, &made)?, planned) {
+        (true, _) => None,
+        // It was undone meanwhile.
+        (false, None) => Some(plan_for(&config)?),
+        (false, planned) => planned,
+    };
     let up = supervise::Supervised {
         path,
         config: &config,
