@@ -16,9 +16,9 @@ use journal::{Journal, whole_lines};
 use nix::unistd::{Gid, Uid, chown, geteuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::warn;
@@ -193,7 +193,10 @@ impl Place {
         if let Some(parent) = self.folder.parent() {
             self.make_folder(parent, 0o755)?;
         }
-        let lock = self.make_lock()?;
+        // Whoever looks while another process undoes finds what is gone a moment later.
+        let _undone = self.undo_lock(OTHERS_UNDO);
+        self.make_folder(&self.folder, 0o755)?;
+        let lock = self.lock(&self.supervisor_lock())?;
         drop(self.lock_daemon()?);
         self.make_folder(&daemon, 0o700)?;
         // The user can lock the file, and not put another into its place.
@@ -205,43 +208,6 @@ impl Place {
         // A set-up that did not get as far as its description is like no other.
         let left = left.map(|kept| kept.unwrap_or_default());
         Ok(Made { lock, left })
-    }
-
-    /// Makes the folder with its lock.
-    fn make_lock(&self) -> Result<Lock, SetupError> {
-        loop {
-            self.make_folder(&self.folder, 0o755)?;
-            if let Some(lock) = self.lock_supervisor()? {
-                return Ok(lock);
-            }
-        }
-    }
-
-    /// Locks the place for a process that undoes what is there: nobody supervises it meanwhile. Returns `None` if
-    /// nothing is there.
-    ///
-    /// # Errors
-    /// [`SetupError::Runs`] if another process supervises it.
-    pub fn lock_to_undo(&self) -> Result<Option<Lock>, SetupError> {
-        while self.folder.exists() {
-            if let Some(lock) = self.lock_supervisor()? {
-                return Ok(Some(lock));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns `None` if somebody has undone everything, and removed the folder, meanwhile.
-    fn lock_supervisor(&self) -> Result<Option<Lock>, SetupError> {
-        let path = self.supervisor_lock();
-        match self.lock(&path) {
-            Err(SetupError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => Ok(None),
-            lock => {
-                let lock = lock?;
-                let has_name = self.failed(&path, lock.has_name())?;
-                Ok(has_name.then_some(lock))
-            }
-        }
     }
 
     /// Returns what was kept of the set-up. `None` if there is none.
@@ -324,39 +290,6 @@ impl Place {
         })
     }
 
-    /// Locks the place for the process that runs the data plane.
-    ///
-    /// # Errors
-    /// It is not set up, or another process holds the lock.
-    pub fn lock_daemon(&self) -> Result<Lock, SetupError> {
-        self.lock(&self.daemon_lock())
-    }
-
-    /// A lock that the kernel releases when the process ends, however it ends.
-    fn lock(&self, path: &Path) -> Result<Lock, SetupError> {
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false);
-        let file = self.failed(path, options.mode(0o600).open(path))?;
-        match Lock::of(file) {
-            Ok(lock) => Ok(lock),
-            Err(_) => {
-                self.refuse_running(path)?;
-                let error = io::Error::from(ErrorKind::WouldBlock);
-                self.failed(path, Err(error))
-            }
-        }
-    }
-
-    fn refuse_running(&self, path: &Path) -> Result<(), SetupError> {
-        match locks::holder(path) {
-            Some(process) => Err(SetupError::Runs {
-                name: self.name.clone(),
-                process,
-            }),
-            None => Ok(()),
-        }
-    }
-
     /// Does steps, the undo of each written to the disk before.
     ///
     /// # Errors
@@ -379,13 +312,30 @@ impl Place {
     /// # Errors
     /// The first that failed.
     pub fn undo(&self) -> Result<(), SetupError> {
+        let _lock = self.undo_lock(OTHERS_UNDO);
+        self.undo_steps()
+    }
+
+    /// The same for a process that does not supervise, if nobody else does but a process that was killed and that the
+    /// system does not let end.
+    ///
+    /// # Errors
+    /// The first that failed; [`SetupError::Runs`] if another process has started meanwhile.
+    pub fn undo_unless_supervised(&self, killed: Option<i32>) -> Result<(), SetupError> {
+        let _lock = self.undo_lock(OTHERS_UNDO);
+        if killed.is_none() {
+            self.refuse_running(&self.supervisor_lock())?;
+        }
+        self.undo_steps()
+    }
+
+    fn undo_steps(&self) -> Result<(), SetupError> {
         let path = self.undo_file();
         let text = match files::read(&path, FILE_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return self.remove(),
             Err(error) => return self.failed(&path, Err(error)),
         };
-        let _lock = self.undo_lock(OTHERS_UNDO);
         // Nobody is to take what is left for all of it, and to make the rest again.
         self.forget_force();
         let others = self.written_by_others();

@@ -22,6 +22,7 @@ mod lan;
 mod meant;
 mod metrics;
 mod others;
+mod programs;
 mod recoveries;
 mod replace;
 mod service;

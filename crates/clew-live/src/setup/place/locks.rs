@@ -1,14 +1,14 @@
 //! Locks that the kernel releases when their process ends, and that name it.
 
-use super::Place;
+use super::{Place, SetupError};
 use crate::sys;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::Signal;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,6 +34,39 @@ impl Lock {
 }
 
 impl Place {
+    /// Locks the place for the process that runs the data plane.
+    ///
+    /// # Errors
+    /// It is not set up, or another process holds the lock.
+    pub fn lock_daemon(&self) -> Result<Lock, SetupError> {
+        self.lock(&self.daemon_lock())
+    }
+
+    /// A lock that the kernel releases when the process ends, however it ends.
+    pub(super) fn lock(&self, path: &Path) -> Result<Lock, SetupError> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = self.failed(path, options.mode(0o600).open(path))?;
+        match Lock::of(file) {
+            Ok(lock) => Ok(lock),
+            Err(_) => {
+                self.refuse_running(path)?;
+                let error = io::Error::from(ErrorKind::WouldBlock);
+                self.failed(path, Err(error))
+            }
+        }
+    }
+
+    pub(super) fn refuse_running(&self, path: &Path) -> Result<(), SetupError> {
+        match holder(path) {
+            Some(process) => Err(SetupError::Runs {
+                name: self.name.clone(),
+                process,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the processes that hold the locks: who supervises, and who runs the data plane.
     pub fn processes(&self) -> [Option<i32>; 2] {
         [self.supervisor_lock(), self.daemon_lock()].map(|path| holder(&path))

@@ -8,7 +8,7 @@ use nix::libc;
 use nix::sys::signal::Signal;
 use nix::unistd::{getgid, getuid};
 use skipped::skipped;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::process::{Command, Stdio};
 
 fn shell(text: &str) -> Action {

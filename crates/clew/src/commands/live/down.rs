@@ -4,7 +4,7 @@ use super::absent::without_daemon;
 use super::{need_root, place};
 use crate::cli::{Down, LiveName};
 use crate::failure::{Failure, Status};
-use clew_live::setup::{Confirmed, Lock, Place, SetupError};
+use clew_live::setup::{Confirmed, Place, SetupError};
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const END: Duration = Duration::from_secs(15);
 /// How long the kernel may take to end a process that was killed.
 const KILLED: Duration = Duration::from_secs(5);
 
-/// How many processes that start meanwhile are ended, too.
+/// How many processes that start meanwhile are ended, too, at most.
 const STARTS: usize = 3;
 
 /// How often to look.
@@ -44,29 +44,22 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
         true => &[(Signal::SIGKILL, KILLED)],
         false => &[(Signal::SIGTERM, END), (Signal::SIGKILL, KILLED)],
     };
-    let _lock = end_both(&place, signals)?;
-    place.undo()?;
+    end_and_undo(&place, signals)?;
     mention!("{} is down", place.name());
     Ok(Status::Yes)
 }
 
-/// Ends who supervises and the data plane. Returns the lock that keeps others from starting while all is undone, unless
-/// a killed process has it.
-fn end_both(place: &Place, signals: &[(Signal, Duration)]) -> Result<Option<Lock>, Failure> {
-    for _ in 0..STARTS {
-        let has_ended = end(place, 0, signals)?;
+/// Ends who supervises and the data plane, and undoes what is left: once more if another process has started meanwhile.
+fn end_and_undo(place: &Place, signals: &[(Signal, Duration)]) -> Result<(), Failure> {
+    let mut starts = 0;
+    loop {
+        let killed = end(place, 0, signals)?;
         end(place, 1, signals)?;
-        match place.lock_to_undo() {
-            _ if !has_ended => return Ok(None),
-            // Another one has started meanwhile.
-            Err(SetupError::Runs { .. }) => {}
-            lock => return Ok(lock?),
+        match place.undo_unless_supervised(killed) {
+            Err(SetupError::Runs { .. }) if starts < STARTS => starts += 1,
+            undone => return Ok(undone?),
         }
     }
-    let name = place.name();
-    Err(Failure::new(format!(
-        "{name}: other processes start it again and again"
-    )))
 }
 
 /// Whether the service manager says that the daemon failed, and nothing is to pass then. What nobody has
@@ -81,11 +74,15 @@ fn is_to_stay(place: &Place) -> bool {
 }
 
 /// Ends the process that holds one of a place's locks, if there is one: with each of these signals, if it goes on for so
-/// long after the one before. Returns whether it has ended.
-fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<bool, Failure> {
+/// long after the one before. Returns it if it was killed, and does not end.
+fn end(
+    place: &Place,
+    which: usize,
+    signals: &[(Signal, Duration)],
+) -> Result<Option<i32>, Failure> {
     for &(signal, time) in signals {
         let Some(process) = place.processes()[which] else {
-            return Ok(true);
+            return Ok(None);
         };
         let sent = place.signal(which, signal);
         sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
@@ -102,7 +99,7 @@ fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<bo
              the disk busy"
         );
     }
-    Ok(left.is_none())
+    Ok(left)
 }
 
 /// `clew confirm`
