@@ -316,14 +316,14 @@ impl Place {
         self.undo_steps()
     }
 
-    /// The same for a process that does not supervise, if nobody else does but a process that was killed and that the
-    /// system does not let end.
+    /// The same for a process that does not supervise, if nobody else does. `is_stuck`: somebody does, but was killed,
+    /// and the system does not let it end.
     ///
     /// # Errors
     /// The first that failed; [`SetupError::Runs`] if another process has started meanwhile.
-    pub fn undo_unless_supervised(&self, killed: Option<i32>) -> Result<(), SetupError> {
+    pub fn undo_unless_supervised(&self, is_stuck: bool) -> Result<(), SetupError> {
         let _lock = self.undo_lock(OTHERS_UNDO);
-        if killed.is_none() {
+        if !is_stuck {
             self.refuse_running(&self.supervisor_lock())?;
         }
         self.undo_steps()

@@ -200,10 +200,7 @@ fn after_a_service_nobody_is_waited_for_long() {
     kill(plane, Signal::SIGSTOP).unwrap();
     lan.kill(daemon);
     let begin = Instant::now();
-    let mut after = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
-    let after = after.env("SERVICE_RESULT", "timeout");
-    let after = after.args(["down", "--after-stop", &lan.name(ONE)]);
-    assert!(after.status().unwrap().success());
+    assert!(lan.after_stop(ONE, "timeout").status.success());
     let waited = begin.elapsed();
     assert!(waited < Duration::from_secs(10), "{waited:?}");
     assert_eq!(lan.state(ONE), before);

@@ -317,6 +317,14 @@ impl Lan {
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
 
+    /// What the unit runs after its daemon ended in this way.
+    pub fn after_stop(&self, host: usize, result: &str) -> Output {
+        let mut command = self.within(host, env!("CARGO_BIN_EXE_clew"));
+        command.env("SERVICE_RESULT", result);
+        let command = command.args(["down", "--after-stop", &self.name(host)]);
+        command.output().unwrap()
+    }
+
     /// Everything that a daemon changes in a host.
     pub fn state(&self, host: usize) -> Vec<String> {
         let asked = [

@@ -6,7 +6,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -39,6 +39,16 @@ fn with_another(lan: &Lan, program: &str, script: &str) -> Command {
     command
 }
 
+/// A program that waits if the condition holds: the first file appears then, and the second one lets it go on.
+fn waiting(lan: &Lan, condition: &str) -> (String, [PathBuf; 2]) {
+    let files = ["asked", "go"].map(|name| lan.path(name));
+    let [asked, go] = files.each_ref().map(|path| path.display());
+    let script = format!(
+        "{condition} && {{ touch {asked}; until [ -e {go} ]; do sleep 0.05; done; }}\nexec $REAL \"$@\""
+    );
+    (script, files)
+}
+
 /// Who looks then finds a set-up that is gone a moment later: it waits, and makes its own.
 #[test]
 fn a_start_while_all_is_undone_waits_and_sets_up() {
@@ -49,12 +59,7 @@ fn a_start_while_all_is_undone_waits_and_sets_up() {
     for process in lan.processes(ONE) {
         kill(Pid::from_raw(process), Signal::SIGKILL).unwrap();
     }
-    let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
-    let script = format!(
-        "[ \"$1 $2\" = 'link del' ] && {{ touch {}; until [ -e {} ]; do sleep 0.05; done; }}\nexec $REAL \"$@\"",
-        asked.display(),
-        go.display()
-    );
+    let (script, [asked, go]) = waiting(&lan, "[ \"$1 $2\" = 'link del' ]");
     let mut command = with_another(&lan, "ip", &script);
     let mut down = command.args(["down", &lan.name(ONE)]).spawn().unwrap();
     until("the undo", || asked.exists());
@@ -126,10 +131,7 @@ fn what_a_failed_undo_left_is_not_taken_for_a_whole_set_up() {
         code == Some(1) && said.contains("is set up in part"),
         "{said}"
     );
-    let mut after = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
-    let after = after.env("SERVICE_RESULT", "exit-code");
-    let after = after.args(["down", "--after-stop", &lan.name(ONE)]);
-    assert!(after.status().unwrap().success());
+    assert!(lan.after_stop(ONE, "exit-code").status.success());
     let hint = format!("hint: clew down {} undoes what is left", lan.name(ONE));
     assert!(text(&ended.stderr).contains(&hint));
     assert_eq!(lan.state(ONE), before);
@@ -140,12 +142,7 @@ fn what_a_failed_undo_left_is_not_taken_for_a_whole_set_up() {
 fn nobody_confirms_before_all_is_set_up() {
     let Some(lan) = Lan::new() else { return };
     let config = lan.configure(ONE, ENFORCE, true);
-    let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
-    let script = format!(
-        "[ \"$1\" = -f ] && {{ touch {}; until [ -e {} ]; do sleep 0.05; done; }}\nexec $REAL \"$@\"",
-        asked.display(),
-        go.display()
-    );
+    let (script, [asked, go]) = waiting(&lan, "[ \"$1\" = -f ]");
     let mut command = up_with_another(&lan, "nft", &script, &config);
     let mut daemon = command.args(["--confirm", "600s"]).spawn().unwrap();
     let name = lan.name(ONE);
@@ -204,12 +201,7 @@ fn an_interface_that_cannot_be_made_again_is_not_said_to_be() {
 fn of_two_starts_at_once_the_later_one_names_the_earlier_one() {
     let Some(mut lan) = Lan::new() else { return };
     let config = lan.configure(ONE, ENFORCE, true);
-    let [asked, go] = ["asked", "go"].map(|name| lan.path(name));
-    let script = format!(
-        "touch {}\nuntil [ -e {} ]; do sleep 0.05; done\nexec $REAL \"$@\"",
-        asked.display(),
-        go.display()
-    );
+    let (script, [asked, go]) = waiting(&lan, "true");
     let later = up_with_another(&lan, "ip", &script, &config)
         .spawn()
         .unwrap();

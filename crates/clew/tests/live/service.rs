@@ -54,13 +54,7 @@ fn set_up_run_and_down_by_themselves() {
             .success()
     });
     // What failed with a policy that lets nothing pass stays set up.
-    let mut kept = lan.within(ONE, env!("CARGO_BIN_EXE_clew"));
-    let kept = kept.env("SERVICE_RESULT", "signal");
-    let kept = kept
-        .args(["down", "--after-stop", &lan.name(ONE)])
-        .output()
-        .unwrap();
-    assert!(kept.status.success());
+    assert!(lan.after_stop(ONE, "signal").status.success());
     assert!(
         lan.in_host(ONE, &["status", &lan.name(ONE)])
             .status

@@ -53,9 +53,9 @@ pub fn down(arguments: &Down) -> Result<Status, Failure> {
 fn end_and_undo(place: &Place, signals: &[(Signal, Duration)]) -> Result<(), Failure> {
     let mut starts = 0;
     loop {
-        let killed = end(place, 0, signals)?;
+        let has_ended = end(place, 0, signals)?;
         end(place, 1, signals)?;
-        match place.undo_unless_supervised(killed) {
+        match place.undo_unless_supervised(!has_ended) {
             Err(SetupError::Runs { .. }) if starts < STARTS => starts += 1,
             undone => return Ok(undone?),
         }
@@ -74,15 +74,11 @@ fn is_to_stay(place: &Place) -> bool {
 }
 
 /// Ends the process that holds one of a place's locks, if there is one: with each of these signals, if it goes on for so
-/// long after the one before. Returns it if it was killed, and does not end.
-fn end(
-    place: &Place,
-    which: usize,
-    signals: &[(Signal, Duration)],
-) -> Result<Option<i32>, Failure> {
+/// long after the one before. Returns whether it has ended.
+fn end(place: &Place, which: usize, signals: &[(Signal, Duration)]) -> Result<bool, Failure> {
     for &(signal, time) in signals {
         let Some(process) = place.processes()[which] else {
-            return Ok(None);
+            return Ok(true);
         };
         let sent = place.signal(which, signal);
         sent.map_err(|error| Failure::new(format!("cannot end process {process}: {error}")))?;
@@ -99,7 +95,7 @@ fn end(
              the disk busy"
         );
     }
-    Ok(left)
+    Ok(left.is_none())
 }
 
 /// `clew confirm`

@@ -153,9 +153,13 @@ impl<'a> Supervised<'a> {
     }
 
     fn undo(&self) -> Result<(), Failure> {
-        let hint = format!("clew down {} undoes what is left", self.config.name);
         let undone = self.place.undo();
-        undone.map_err(|error| Failure::from(error).hint(hint))
+        undone.map_err(|error| Failure::from(error).hint(self.way_out()))
+    }
+
+    /// What helps after an undo that failed.
+    fn way_out(&self) -> String {
+        format!("clew down {} undoes what is left", self.config.name)
     }
 
     fn prepare(&self) -> Result<(), Failure> {
@@ -220,9 +224,8 @@ impl<'a> Supervised<'a> {
             }
             match self.place.undo() {
                 Err(error) => {
-                    let (name, why) = (&self.config.name, &failure.message);
-                    failure.message = format!("{why}; the undo failed, too: {error}");
-                    return failure.hint(format!("clew down {name} undoes what is left"));
+                    failure.message += &format!("; the undo failed, too: {error}");
+                    return failure.hint(self.way_out());
                 }
                 Ok(()) if self.planned.is_none() => {
                     failure.message += "; the set-up that was there is undone";
