@@ -39,10 +39,10 @@ mod request;
 mod row;
 mod search;
 mod share;
-pub mod signed;
 pub mod wire;
 
 pub use armor::TextError;
+pub use clew_log::signed;
 pub use clew_packet::GroupId;
 pub use clew_wire::WallTime;
 pub use evidence::{Match, Opening, ReadError};

@@ -1,24 +1,25 @@
 //! Consistency proofs: that a list is a prefix of a longer one (RFC 9162 section 2.1.4).
 
 use super::{fold, parent, peaks};
+use crate::{Hash, SIZE_MAX};
 use alloc::vec::Vec;
 
 /// Most hashes of a consistency proof.
-pub(crate) const MAX_CONSISTENCY_HASHES: usize = 64;
+pub const CONSISTENCY_HASHES_MAX: usize = 63;
 
 /// Makes the proof that the first `before` entries are a prefix of the first `entries`.
 ///
-/// `node` gives roots of complete subtrees by level and index; about 64 calls. Returns no hashes if
+/// `node` gives roots of complete subtrees by level and index; about 128 calls. Returns no hashes if
 /// both sizes are equal. Returns `None` if `before` is zero or above `entries`, or a node is missing.
 pub fn consistency(
-    before: u32,
-    entries: u32,
-    mut node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
-) -> Option<Vec<[u8; 32]>> {
-    if before == 0 || before > entries {
+    before: u64,
+    entries: u64,
+    mut node: impl FnMut(u32, u64) -> Option<Hash>,
+) -> Option<Vec<Hash>> {
+    if before == 0 || before > entries || entries > SIZE_MAX {
         return None;
     }
-    let (mut start, mut end, known) = (0, u64::from(entries), u64::from(before));
+    let (mut start, mut end, known) = (0, entries, before);
     let mut hashes = Vec::new();
     let mut whole = true; // the part of the old list from `start` on is the old list itself
     while known != end {
@@ -44,20 +45,17 @@ pub fn consistency(
 }
 
 /// The Merkle tree hash of the entries from `start` to `end`.
-fn range(
-    (start, end): (u64, u64),
-    node: impl FnMut(u32, u32) -> Option<[u8; 32]>,
-) -> Option<[u8; 32]> {
+fn range((start, end): (u64, u64), node: impl FnMut(u32, u64) -> Option<Hash>) -> Option<Hash> {
     fold(&peaks(start, end, node)?)
 }
 
 /// A list: how many entries, and its Merkle tree hash.
-pub(crate) type Size = (u32, [u8; 32]);
+pub type Size = (u64, Hash);
 
-/// Whether the proof shows that the shorter list is a prefix of the longer one (RFC 9162, 2.1.4.2).
+/// Returns whether the proof shows that the shorter list is a prefix of the longer one (RFC 9162, 2.1.4.2).
 ///
 /// Lists of one size need equal roots and no hashes. False if the shorter list is empty or longer.
-pub(crate) fn leads((before, old): Size, (entries, new): Size, hashes: &[[u8; 32]]) -> bool {
+pub fn leads((before, old): Size, (entries, new): Size, hashes: &[Hash]) -> bool {
     if before == 0 || before >= entries {
         return before == entries && before != 0 && old == new && hashes.is_empty();
     }
@@ -75,12 +73,7 @@ pub(crate) fn leads((before, old): Size, (entries, new): Size, hashes: &[[u8; 32
 }
 
 /// Both roots that a proof leads to, from the node that both trees have.
-fn walk(
-    first: [u8; 32],
-    hashes: &[[u8; 32]],
-    mut own: u32,
-    mut last: u32,
-) -> Option<([u8; 32], [u8; 32])> {
+fn walk(first: Hash, hashes: &[Hash], mut own: u64, mut last: u64) -> Option<(Hash, Hash)> {
     let (mut old, mut new) = (first, first);
     for hash in hashes {
         if last == 0 {
@@ -104,39 +97,21 @@ fn walk(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{appended_nodes, leaf, root};
+    use super::super::tests::{Nodes, at, nodes_of as tree};
+    use super::super::{leaf, root};
     use super::*;
-    use std::collections::HashMap;
 
-    type Nodes = HashMap<(u32, u32), [u8; 32]>;
-
-    fn tree(entries: u32) -> Nodes {
-        let mut nodes = Nodes::new();
-        for i in 0..entries {
-            let leaf = leaf(&i.to_be_bytes());
-            let node = |level, index| nodes.get(&(level, index)).copied();
-            let added = appended_nodes(i, &leaf, node).unwrap();
-            nodes.extend(
-                added
-                    .into_iter()
-                    .map(|(level, at, hash)| ((level, at), hash)),
-            );
-        }
-        nodes
+    fn size(nodes: &Nodes, entries: u64) -> Size {
+        (entries, root(entries, at(nodes)).unwrap())
     }
 
-    fn size(nodes: &Nodes, entries: u32) -> Size {
-        let node = |level, index| nodes.get(&(level, index)).copied();
-        (entries, root(entries, node).unwrap())
-    }
-
-    fn proof(nodes: &Nodes, before: u32, entries: u32) -> Vec<[u8; 32]> {
-        consistency(before, entries, |l, i| nodes.get(&(l, i)).copied()).unwrap()
+    fn proof(nodes: &Nodes, before: u64, entries: u64) -> Vec<Hash> {
+        consistency(before, entries, at(nodes)).unwrap()
     }
 
     /// PROOF and SUBPROOF of RFC 9162 section 2.1.4.1, as they are written.
-    fn by_definition(nodes: &Nodes, m: u64, start: u64, n: u64, whole: bool) -> Vec<[u8; 32]> {
-        let hash = |from, to| range((from, to), |l, i| nodes.get(&(l, i)).copied()).unwrap();
+    fn by_definition(nodes: &Nodes, m: u64, start: u64, n: u64, whole: bool) -> Vec<Hash> {
+        let hash = |from, to| range((from, to), at(nodes)).unwrap();
         if m == n {
             return if whole {
                 vec![]
@@ -164,7 +139,7 @@ mod tests {
         for entries in 1..=40 {
             for before in 1..=entries {
                 let hashes = proof(&nodes, before, entries);
-                let expected = by_definition(&nodes, before.into(), 0, entries.into(), true);
+                let expected = by_definition(&nodes, before, 0, entries, true);
                 assert_eq!(hashes, expected, "{before} of {entries}");
                 let (old, new) = (size(&nodes, before), size(&nodes, entries));
                 assert!(leads(old, new, &hashes), "{before} of {entries}");
@@ -219,15 +194,19 @@ mod tests {
 
     #[test]
     fn the_largest_lists_fit() {
-        let node = |level: u32, index: u32| {
-            let bytes = [level.to_be_bytes(), index.to_be_bytes()];
-            Some(leaf(bytes.as_flattened()))
+        let node = |level: u32, index: u64| {
+            Some(leaf(
+                &[u64::from(level).to_be_bytes(), index.to_be_bytes()].concat(),
+            ))
         };
-        for before in [1, 2, 3, u32::MAX / 2, 1 << 31, u32::MAX - 1] {
-            let hashes = consistency(before, u32::MAX, node).unwrap();
-            assert!(hashes.len() <= MAX_CONSISTENCY_HASHES);
-            let (old, new) = (root(before, node).unwrap(), root(u32::MAX, node).unwrap());
-            let _ = leads((before, old), (u32::MAX, new), &hashes);
+        for before in [1, 2, 3, SIZE_MAX / 2 - 1, SIZE_MAX / 2, SIZE_MAX - 1] {
+            for entries in [SIZE_MAX - 1, SIZE_MAX] {
+                let hashes = consistency(before, entries, node).unwrap();
+                assert!(hashes.len() <= CONSISTENCY_HASHES_MAX);
+                let (old, new) = (root(before, node).unwrap(), root(entries, node).unwrap());
+                let _ = leads((before, old), (entries, new), &hashes);
+            }
         }
+        assert_eq!(consistency(1, SIZE_MAX + 1, node), None);
     }
 }

@@ -1,0 +1,324 @@
+//! A client that knows its server by the fingerprint of the server's key.
+
+use super::{Pin, Problem, ServiceUrl, UrlError};
+use reqwest::header::{ETAG, HeaderMap, IF_NONE_MATCH};
+use reqwest::{Method, StatusCode};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Longest wait for a connection.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+/// Largest body of a refusal that is read, in bytes.
+const PROBLEM_MAX: usize = 16 << 10;
+
+/// A client of one service. Clones share its connections.
+///
+/// A request whose connection breaks is sent once more, on another connection: the server ends unused
+/// ones when it has too many. So every request has to mean the same when it comes twice.
+#[derive(Clone, Debug)]
+pub struct Client {
+    url: ServiceUrl,
+    http: reqwest::Client,
+}
+
+/// What a service answered.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Whether the content is what the client has already (status 304). Then there is no body.
+    pub is_unchanged: bool,
+    /// The content's name.
+    pub etag: Option<String>,
+    /// The content.
+    pub body: Vec<u8>,
+}
+
+/// Why a service did not answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// The path is not one.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// TLS cannot be set up.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The server has another key than the pinned one.
+    #[error("{0}: the server has another key than the fingerprint says")]
+    Pin(String),
+    /// There is no connection, or it broke.
+    #[error("{url}: {reason}")]
+    Unreachable {
+        /// The service.
+        url: String,
+        /// The innermost reason.
+        reason: String,
+    },
+    /// The answer did not come in time.
+    #[error("{0}: no answer in time")]
+    Timeout(String),
+    /// The answer is longer than this client reads.
+    #[error("{url}: the answer is longer than {limit} bytes")]
+    TooLong {
+        /// The service.
+        url: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The service refuses.
+    #[error("{url}: {}", problem.detail)]
+    Refused {
+        /// The service.
+        url: String,
+        /// Why.
+        problem: Problem,
+    },
+}
+
+impl Client {
+    /// A client of a service. Nothing is sent.
+    ///
+    /// # Errors
+    /// [`ClientError::Tls`].
+    pub fn new(url: &ServiceUrl) -> Result<Self, ClientError> {
+        let failed = |error: reqwest::Error| ClientError::Unreachable {
+            url: url.to_string(),
+            reason: innermost(&error),
+        };
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(config(url.pin())?)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT_WAIT)
+            .build()
+            .map_err(failed)?;
+        Ok(Self {
+            url: url.clone(),
+            http,
+        })
+    }
+
+    /// The service.
+    pub fn url(&self) -> &ServiceUrl {
+        &self.url
+    }
+
+    /// Fetches what is at a path: at most `limit` bytes within `wait`. With the `etag` of an earlier
+    /// answer, the body is left out if it is still the same.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn get(
+        &self,
+        path: &str,
+        etag: Option<&str>,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Answer, ClientError> {
+        let request = self.http.request(Method::GET, self.url.join(path)?);
+        let request = match etag {
+            Some(etag) => request.header(IF_NONE_MATCH, etag),
+            None => request,
+        };
+        self.send(request, limit, wait).await
+    }
+
+    /// Sends a body to a path, and reads at most `limit` bytes of answer within `wait`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn post(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Answer, ClientError> {
+        let request = self.http.request(Method::POST, self.url.join(path)?);
+        self.send(request.body(body), limit, wait).await
+    }
+
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Answer, ClientError> {
+        let twice = async {
+            let again = request.try_clone();
+            match (self.exchange(request, limit).await, again) {
+                (Err(ClientError::Unreachable { .. }), Some(again)) => {
+                    self.exchange(again, limit).await
+                }
+                (answered, _) => answered,
+            }
+        };
+        let answered = tokio::time::timeout(wait, twice).await;
+        answered.unwrap_or_else(|_| Err(ClientError::Timeout(self.url.to_string())))
+    }
+
+    async fn exchange(
+        &self,
+        request: reqwest::RequestBuilder,
+        limit: usize,
+    ) -> Result<Answer, ClientError> {
+        let mut response = request.send().await.map_err(|error| self.failed(&error))?;
+        let status = response.status();
+        let is_good = status.is_success() || status == StatusCode::NOT_MODIFIED;
+        let etag = etag(response.headers());
+        let limit = if is_good { limit } else { PROBLEM_MAX };
+        let mut body = Vec::new();
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| self.failed(&error))?
+        {
+            if body.len() + chunk.len() > limit {
+                let url = self.url.to_string();
+                return Err(ClientError::TooLong { url, limit });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        if !is_good {
+            return Err(self.refused(status, &body));
+        }
+        Ok(Answer {
+            is_unchanged: status == StatusCode::NOT_MODIFIED,
+            etag,
+            body,
+        })
+    }
+
+    fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
+        let problem = serde_json::from_slice(body).unwrap_or_else(|_| {
+            let what = format!("the server answered {status}");
+            Problem::new(status, "status", what)
+        });
+        ClientError::Refused {
+            url: self.url.to_string(),
+            problem,
+        }
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> ClientError {
+        let url = self.url.to_string();
+        if is_pin(error) {
+            return ClientError::Pin(url);
+        }
+        match error.is_timeout() {
+            true => ClientError::Timeout(url),
+            false => ClientError::Unreachable {
+                url,
+                reason: innermost(error),
+            },
+        }
+    }
+}
+
+fn etag(headers: &HeaderMap) -> Option<String> {
+    let etag = headers.get(ETAG)?.to_str().ok()?;
+    Some(etag.to_owned())
+}
+
+/// Returns the reasons of an error, outermost first.
+fn reasons<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        let error: &'e (dyn Error + 'static) = *error;
+        error.source()
+    })
+}
+
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let last = reasons(error).last();
+    last.map_or_else(String::new, ToString::to_string)
+}
+
+/// Returns whether it was the pin that did not fit.
+fn is_pin(error: &(dyn Error + 'static)) -> bool {
+    let unfit = CertificateError::ApplicationVerificationFailure;
+    let is_unfit =
+        |error: &rustls::Error| *error == rustls::Error::InvalidCertificate(unfit.clone());
+    reasons(error).filter_map(of_tls).any(is_unfit)
+}
+
+/// Returns TLS's error within an error of input and output, which may stand within others.
+fn of_tls<'e>(mut error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
+    while let Some(outer) = error.downcast_ref::<std::io::Error>() {
+        error = outer.get_ref()?;
+    }
+    error.downcast_ref()
+}
+
+fn config(pin: Option<Pin>) -> Result<rustls::ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
+    let config = config.with_protocol_versions(&[&rustls::version::TLS13])?;
+    let config = match pin {
+        Some(pin) => config
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned { pin, provider })),
+        None => {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            config.with_root_certificates(roots)
+        }
+    };
+    Ok(config.with_no_client_auth())
+}
+
+/// Accepts the one server that has the pinned key, whatever else its certificate says.
+#[derive(Debug)]
+struct Pinned {
+    pin: Pin,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let certificate = webpki::EndEntityCert::try_from(end_entity)
+            .map_err(|_| CertificateError::BadEncoding)?;
+        match Pin::of(&certificate.subject_public_key_info()) == self.pin {
+            true => Ok(ServerCertVerified::assertion()),
+            false => Err(CertificateError::ApplicationVerificationFailure.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("TLS 1.2".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}

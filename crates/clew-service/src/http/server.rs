@@ -1,0 +1,200 @@
+//! A server that strangers cannot exhaust.
+
+use super::connections::{Connections, Place, host};
+use super::{Certificate, Problem};
+use axum::Router;
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+/// Largest head of a request, in bytes.
+const HEAD_MAX: usize = 16 << 10;
+
+/// Wait after the system refused a connection, for want of file descriptors.
+const REFUSED_WAIT: Duration = Duration::from_millis(100);
+
+/// What a server gives at most.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerLimits {
+    /// Connections at once. A further one ends the oldest without a request under way.
+    pub connections: usize,
+    /// Connections at once from one IPv4 address, or from one /64 of IPv6. Many devices may stand
+    /// behind one address.
+    pub connections_of_host: usize,
+    /// Wait for TLS, and for the head of a request. Also how long an unused connection stays.
+    pub head: Duration,
+    /// From the head of a request to the end of its answer.
+    pub request: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            connections: 1_024,
+            connections_of_host: 256,
+            head: Duration::from_secs(10),
+            request: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The address that a request came from: an extension of every request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct From(pub IpAddr);
+
+/// A socket that listens, and what it answers with. Bodies of requests have the limits of the router.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    tls: Option<Tls>,
+    limits: ServerLimits,
+}
+
+#[derive(Clone)]
+struct Tls(TlsAcceptor);
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tls")
+    }
+}
+
+impl Server {
+    /// A server on a socket that listens already. Without a certificate it speaks HTTP in the clear:
+    /// for a proxy on the same host.
+    ///
+    /// # Errors
+    /// The system's, or TLS's.
+    pub fn new(
+        listener: std::net::TcpListener,
+        certificate: Option<&Certificate>,
+        limits: ServerLimits,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let config = certificate.map(Certificate::server_config).transpose();
+        let config = config.map_err(io::Error::other)?;
+        Ok(Self {
+            listener: TcpListener::from_std(listener)?,
+            tls: config.map(|config| Tls(TlsAcceptor::from(Arc::new(config)))),
+            limits,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until `stop` resolves. Requests under way then have [`ServerLimits::request`] to end.
+    pub async fn run(self, router: Router, stop: impl Future<Output = ()>) {
+        let limits = self.limits;
+        let connections = Connections::new(limits.connections, limits.connections_of_host);
+        let (closing, closed) = tokio::sync::watch::channel(false);
+        let mut stop = std::pin::pin!(stop);
+        for number in 0.. {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                () = &mut stop => break,
+            };
+            let Ok((stream, from)) = accepted else {
+                tokio::time::sleep(REFUSED_WAIT).await;
+                continue;
+            };
+            let peer = host(from.ip());
+            connections.make_room(peer);
+            let place = Place {
+                connections: Arc::clone(&connections),
+                number,
+            };
+            let connection = Connection {
+                from: From(from.ip().to_canonical()),
+                place,
+                limits,
+                router: router.clone(),
+                closed: closed.clone(),
+            };
+            let task = tokio::spawn(connection.accept(stream, self.tls.clone()));
+            connections.add(number, peer, task.abort_handle());
+        }
+        let _ = closing.send(true);
+        drop(closed);
+        let _ = tokio::time::timeout(limits.request, closing.closed()).await;
+    }
+}
+
+fn too_slow() -> Problem {
+    let why = "the request was not answered in time";
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", why)
+}
+
+struct Connection {
+    from: From,
+    place: Place,
+    limits: ServerLimits,
+    router: Router,
+    closed: tokio::sync::watch::Receiver<bool>,
+}
+
+impl Connection {
+    /// The peer may have gone: nobody is told.
+    async fn accept(self, stream: TcpStream, tls: Option<Tls>) {
+        let _ = stream.set_nodelay(true);
+        let Some(Tls(tls)) = tls else {
+            return self.answer(stream).await;
+        };
+        let accepted = tokio::time::timeout(self.limits.head, tls.accept(stream)).await;
+        if let Ok(Ok(stream)) = accepted {
+            self.answer(stream).await;
+        }
+    }
+
+    async fn answer(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let Self {
+            from,
+            place,
+            limits,
+            router,
+            mut closed,
+        } = self;
+        let place = &place;
+        let respond = service_fn(|request: hyper::Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(from);
+            let answer = router.clone().oneshot(request);
+            async move {
+                place.connections.set_asked(place.number, true);
+                let answered = tokio::time::timeout(limits.request, answer).await;
+                place.connections.set_asked(place.number, false);
+                let in_time = answered.unwrap_or_else(|_| Ok(too_slow().into_response()));
+                Ok::<_, Infallible>(in_time.unwrap_or_else(|never| match never {}))
+            }
+        });
+        let connection = http1::Builder::new()
+            .max_buf_size(HEAD_MAX)
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head)
+            .serve_connection(TokioIo::new(stream), respond);
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            _ = closed.changed() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    }
+}

@@ -1,0 +1,6 @@
+//! clew's services over HTTP, and the clients that talk to them.
+//!
+//! [`http`] is what all of them share: a server that strangers cannot exhaust, a certificate of its
+//! own, and a client that knows the server by the fingerprint of its key.
+
+pub mod http;

@@ -1,0 +1,214 @@
+//! Servers and clients over real sockets.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use clew_service::http::{
+    Certificate, Client, ClientError, Problem, Server, ServerLimits, ServiceUrl,
+};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+const WAIT: Duration = Duration::from_secs(20);
+
+struct Running {
+    at: SocketAddr,
+    url: ServiceUrl,
+    _dir: tempfile::TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    done: tokio::task::JoinHandle<()>,
+}
+
+fn router() -> Router {
+    Router::new()
+        .route("/hello", get(|| async { "hello" }))
+        .route(
+            "/slow",
+            get(|| async { std::future::pending::<()>().await }),
+        )
+        .route("/soon", get(soon))
+        .route("/long", get(|| async { vec![0_u8; 100_000] }))
+        .route("/refused", get(refused))
+        .route("/echo", post(|body: Bytes| async { body }))
+        .layer(DefaultBodyLimit::max(1_000))
+}
+
+async fn soon() -> &'static str {
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    "soon"
+}
+
+async fn refused() -> Problem {
+    Problem::new(StatusCode::CONFLICT, "order", "row 3 comes first")
+}
+
+fn start(limits: ServerLimits) -> Running {
+    let dir = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(dir.path(), &["localhost".to_owned()]).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Server::new(listener, Some(&certificate), limits).unwrap();
+    let at = server.address().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let done = tokio::spawn(server.run(router(), async {
+        let _ = stopped.await;
+    }));
+    Running {
+        at,
+        url: ServiceUrl::pinned(&at.to_string(), certificate.pin()).unwrap(),
+        _dir: dir,
+        stop: Some(stop),
+        done,
+    }
+}
+
+fn client(running: &Running) -> Client {
+    Client::new(&running.url).unwrap()
+}
+
+#[tokio::test]
+async fn a_client_talks_to_the_pinned_server_alone() {
+    let running = start(ServerLimits::default());
+    let answer = client(&running)
+        .get("hello", None, 100, WAIT)
+        .await
+        .unwrap();
+    assert_eq!(answer.body, b"hello");
+
+    let other = start(ServerLimits::default());
+    let other = ServiceUrl::pinned(&running.at.to_string(), other.url.pin().unwrap()).unwrap();
+    let refused = Client::new(&other)
+        .unwrap()
+        .get("hello", None, 100, WAIT)
+        .await;
+    assert!(matches!(refused, Err(ClientError::Pin(_))), "{refused:?}");
+
+    // Without a pin its self-signed certificate is nobody's.
+    let unpinned: ServiceUrl = format!("https://{}/", running.at).parse().unwrap();
+    let refused = Client::new(&unpinned)
+        .unwrap()
+        .get("hello", None, 100, WAIT)
+        .await;
+    assert!(
+        matches!(refused, Err(ClientError::Unreachable { .. })),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_pin_stays_and_the_key_is_secret() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let first = Certificate::of(dir.path(), &["a".to_owned()]).unwrap();
+    let second = Certificate::of(dir.path(), &["b".to_owned()]).unwrap();
+    assert_eq!(first.pin(), second.pin());
+    let mode = dir
+        .path()
+        .join("tls.key")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    std::fs::write(dir.path().join("tls.key"), "nonsense").unwrap();
+    assert!(Certificate::of(dir.path(), &[]).is_err());
+}
+
+#[tokio::test]
+async fn answers_are_bounded() {
+    let running = start(ServerLimits {
+        request: Duration::from_millis(500),
+        ..ServerLimits::default()
+    });
+    let client = client(&running);
+    let long = client.get("long", None, 99_999, WAIT).await;
+    assert!(
+        matches!(long, Err(ClientError::TooLong { limit: 99_999, .. })),
+        "{long:?}"
+    );
+    assert!(client.get("long", None, 100_000, WAIT).await.is_ok());
+    let impatient = client
+        .get("slow", None, 10, Duration::from_millis(100))
+        .await;
+    assert!(
+        matches!(impatient, Err(ClientError::Timeout(_))),
+        "{impatient:?}"
+    );
+    let Err(ClientError::Refused { problem, .. }) = client.get("slow", None, 10, WAIT).await else {
+        panic!("the server has to end it");
+    };
+    assert_eq!((problem.status, &*problem.title), (408, "too-slow"));
+    let Err(ClientError::Refused { problem, .. }) = client.get("refused", None, 10, WAIT).await
+    else {
+        panic!("refused");
+    };
+    assert_eq!(
+        (problem.status, &*problem.title, &*problem.detail),
+        (409, "order", "row 3 comes first")
+    );
+    let echoed = client
+        .post("echo", vec![7; 1_000], 1_000, WAIT)
+        .await
+        .unwrap();
+    assert_eq!(echoed.body, [7; 1_000]);
+    let large = client.post("echo", vec![7; 1_001], 1_001, WAIT).await;
+    assert!(matches!(large, Err(ClientError::Refused { problem, .. }) if problem.status == 413));
+}
+
+/// Half-open connections, half-sent requests and useless bytes from the same address.
+#[tokio::test]
+async fn a_flood_of_connections_does_not_stop_a_client() {
+    let running = start(ServerLimits {
+        connections: 32,
+        connections_of_host: 32,
+        ..ServerLimits::default()
+    });
+    let client = client(&running);
+    assert!(client.get("hello", None, 100, WAIT).await.is_ok());
+    let mut held = Vec::new();
+    for n in 0..200 {
+        let mut stream = TcpStream::connect(running.at).unwrap();
+        if n % 2 == 0 {
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n");
+        }
+        held.push(stream);
+        if n % 40 == 0 {
+            let answer = client.get("hello", None, 100, WAIT).await;
+            assert!(answer.is_ok(), "after {n}: {answer:?}");
+        }
+    }
+    assert!(client.get("hello", None, 100, WAIT).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_silent_connection_ends() {
+    let running = start(ServerLimits {
+        head: Duration::from_millis(300),
+        ..ServerLimits::default()
+    });
+    let started = Instant::now();
+    let mut stream = TcpStream::connect(running.at).unwrap();
+    stream.set_read_timeout(Some(WAIT)).unwrap();
+    let read = tokio::task::spawn_blocking(move || stream.read(&mut [0; 16]));
+    assert_eq!(read.await.unwrap().unwrap(), 0);
+    assert!(started.elapsed() < WAIT / 2);
+}
+
+#[tokio::test]
+async fn a_stop_lets_requests_end() {
+    let mut running = start(ServerLimits::default());
+    let client = client(&running);
+    let asked = tokio::spawn(async move { client.get("soon", None, 100, WAIT).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let _ = running.stop.take().unwrap().send(());
+    assert_eq!(asked.await.unwrap().unwrap().body, b"soon");
+    tokio::time::timeout(WAIT / 2, running.done)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(TcpStream::connect(running.at).is_err());
+}
