@@ -73,11 +73,6 @@ impl Connections {
     fn remove(&self, number: u64) {
         self.with(|all| all.retain(|held| held.number != number));
     }
-
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.with(|all| all.len())
-    }
 }
 
 /// One connection's place. Dropping it frees the place.
