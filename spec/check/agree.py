@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
 import check
 import prover
-from clew_check import bbs04, opening, Refused, receiver, text, trailer, tree, xr
+from clew_check import bbs04, bundle, opening, Refused, receiver, text, trailer, tree, xr
 
 CRAFTED = 3000
 MIXED = 60
@@ -251,9 +251,10 @@ def block_mate(signed, out):
 
 
 def judged_alike(clew, group, evidence, capture, status):
-    """The same answer; of what holds, also the same caveats, device key and packets."""
-    ours = checked("judge", "--group", group, evidence, capture)
-    theirs = run([clew, "judge", "--group", group, "--json", evidence, capture], (0, 1, 2))
+    """The same answer; of what holds, also the same caveats, device key and packets. A bundle has no `capture`."""
+    words = ["--group", group, evidence, capture] if capture else [evidence]
+    ours = checked("judge", *words)
+    theirs = run([clew, "judge", "--json", *words], (0, 1, 2))
     if ours.returncode != status or theirs.returncode != status:
         sys.exit(f"{evidence}: check says {ours.returncode}, clew {theirs.returncode}, not {status}")
     if status == 0:
@@ -273,6 +274,24 @@ def spoiled(evidence, dice):
     out = evidence.with_suffix(".spoiled")
     out.write_bytes(text.write(label, bytes(payload)))
     return out
+
+
+def compare_bundle(clew, group, evidence, signed, dice):
+    """A bundle of evidence is judged alike, whole, changed, and with a file changed and right sums."""
+    made = evidence.with_suffix(evidence.suffix + ".zip")
+    run([clew, "bundle", "--group", group, evidence, signed, "-o", made])
+    judged_alike(clew, group, made, None, 0)
+    changed = made.with_suffix(".changed")
+    data = bytearray(made.read_bytes())
+    data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+    changed.write_bytes(data)
+    judged_alike(clew, group, changed, None, 1)
+    files = bundle.read(made.read_bytes())
+    name = next(name for name in files if name.startswith(("opening", "match")))
+    for drop in (name, "origin.json"):
+        rest = {other: content for other, content in files.items() if other != drop}
+        changed.write_bytes(bundle.write(rest | {bundle.SUMS: bundle.sums_of(rest)}))
+        judged_alike(clew, group, changed, None, 1)
 
 
 def compare_evidence(clew, folder, scheme, signed, other, matches=False, number=1):
@@ -306,6 +325,8 @@ def compare_evidence(clew, folder, scheme, signed, other, matches=False, number=
         judged_alike(clew, group, result, signed, 0)
         evidence.append(result)
     dice = random.Random(f"{SEED} {stem} evidence")
+    for good in evidence[:2]:
+        compare_bundle(clew, group, good, signed, dice)
     for good in evidence:
         bad = spoiled(good, dice)
         if same_status(clew, group, bad, signed, bad) == 0:

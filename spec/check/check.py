@@ -2,12 +2,14 @@
 """The independent verifier. Exit status: 0 holds, 1 does not, 2 undecided or unreadable."""
 
 import argparse
+import json
 import sys
 from collections import Counter, deque
+from hashlib import sha256
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from clew_check import capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, register, text, vectors
+from clew_check import bundle, capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, register, text, vectors
 
 
 def load(path):
@@ -40,24 +42,60 @@ def verify(args):
 
 
 def judge(args):
+    data = Path(args.evidence).read_bytes()
+    if args.capture is None and data.startswith(b"PK"):
+        return judge_bundle(args, data)
+    if args.capture is None or args.group is None:
+        print("unreadable: only a bundle has its own group file and capture")
+        return 2
+    return judge_files(Path(args.group).read_bytes(), data, Path(args.capture).read_bytes(), args.device)
+
+
+def judge_bundle(args, data):
+    """Also with a group file from elsewhere, if one is given."""
     try:
-        group = load(args.group)
+        files = bundle.read(data)
+        group, packets = bundle.one_of(files, "group.clew"), bundle.one_of(files, "packets.pcap", "packets.pcapng")
+        evidence, origin = bundle.one_of(files, "opening.txt", "match.txt"), json.loads(bundle.one_of(files, "origin.json"))
+        canonical = json.dumps(origin, separators=(",", ":"), ensure_ascii=False) + "\n"
+        good = list(origin) == ["clew", "capture", "sha256", "frames"] and canonical.encode() == files["origin.json"]
+        if not good:
+            raise Refused("files", "origin.json")
+    except (Refused, ValueError, TypeError) as refused:
+        print(f"bundle: fails ({refused})")
+        return 1
+    status = judge_files(group, evidence, packets, args.device, (files.get("warrant.txt"),))
+    if status == 0 and args.group is not None:
+        print("with the other group file:")
+        status = judge_files(Path(args.group).read_bytes(), evidence, packets, args.device)
+    print("the reports were not compared: this program writes none")
+    return status
+
+
+def judge_files(group, evidence, captured, device, warrant=()):
+    """`warrant`: nothing, or the one that a bundle has, or None."""
+    try:
+        group = group_file.Group(group)
         group.check_epochs()
-        packets = list(capture.packets(Path(args.capture).read_bytes()))
-        label, payload = text.read(Path(args.evidence).read_bytes())
+        packets = list(capture.packets(captured))
+        label, payload = text.read(evidence)
         if label not in (opening.OPENING, opening.MATCH):
             raise Refused("label", label)
     except (Refused, OSError) as refused:
         print(f"unreadable: {refused}")
         return 2
     try:
-        found = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"), args.device)
+        found = opening.judge(group, label, payload, packets, lambda rule: print(f"{rule}: holds"), device)
     except Refused as refused:
         print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
         return 2 if opening.cannot_tell(refused) else 1
     if found.asked is None:
         print("unreadable: the packet that was asked about is not in the capture")
         return 2
+    for each in warrant:
+        if payload[134:166] != (sha256(each).digest() if each is not None else bytes(32)):
+            print("warrant-pin: fails")
+            return 1
     print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {found.answer}")
     tell_judgement(group, found)
     return 0
@@ -138,11 +176,11 @@ def main(words):
     command.add_argument("--limit", type=int)
     command.add_argument("capture")
     command.set_defaults(run=verify)
-    command = commands.add_parser("judge", help="does an opening or a match hold?")
-    command.add_argument("--group", required=True)
+    command = commands.add_parser("judge", help="does an opening, a match or a bundle hold?")
+    command.add_argument("--group", help="required unless a bundle is judged")
     command.add_argument("--device", help="the fingerprint of the device key that is expected")
     command.add_argument("evidence")
-    command.add_argument("capture")
+    command.add_argument("capture", nargs="?")
     command.set_defaults(run=judge)
     command = commands.add_parser("group", help="all rules of a group file")
     command.add_argument("group")

@@ -1,4 +1,4 @@
-//! Who sent a packet: `clew extract`, `share`, `open`, `match`, `judge`.
+//! Who sent a packet: `clew extract`, `share`, `open`, `match`, `judge`, `bundle`.
 
 use super::{NewFile, OutputFile};
 use crate::secrets::Unlock;
@@ -152,15 +152,15 @@ pub struct Match {
 #[derive(Args, Debug)]
 #[command(after_help = JUDGE_HELP)]
 pub struct Judge {
-    /// Group file
+    /// Group file. A bundle has its own; if one is given, the evidence must hold by both
     #[arg(long, value_name = "GROUPFILE")]
-    pub group: PathBuf,
-    /// File that clew open or clew match wrote
-    #[arg(value_name = "OPENING|RESULT")]
+    pub group: Option<PathBuf>,
+    /// File that clew open, clew match or clew bundle wrote
+    #[arg(value_name = "OPENING|RESULT|BUNDLE")]
     pub evidence: PathBuf,
-    /// Capture that contains the packet
+    /// Capture that contains the packet. A bundle has its own
     #[arg(value_name = "IN")]
-    pub input: PathBuf,
+    pub input: Option<PathBuf>,
     /// Required device key of the machine, as SHA256:... Another key is rejected (rule device-pin)
     #[arg(long, value_name = "FINGERPRINT")]
     pub device: Option<DeviceFingerprint>,
@@ -170,4 +170,31 @@ pub struct Judge {
     /// Print the result as a JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+const BUNDLE_HELP: &str = "\
+A bundle is a zip file with the packets, the group file, the evidence, the warrant, and a report as
+HTML and PDF. The same input always gives the same bytes. Check it with clew judge BUNDLE.
+
+Exit status: 0 written, 1 the evidence is not valid, 2 could not tell";
+
+/// `clew bundle`
+#[derive(Args, Debug)]
+#[command(after_help = BUNDLE_HELP)]
+pub struct Bundle {
+    /// Group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// File that clew open or clew match wrote
+    #[arg(value_name = "OPENING|RESULT")]
+    pub evidence: PathBuf,
+    /// Capture that contains the packet
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Warrant that the trustees were shown
+    #[arg(long, value_name = "FILE")]
+    pub warrant: Option<PathBuf>,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
 }

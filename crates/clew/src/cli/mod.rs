@@ -12,7 +12,7 @@ mod trustee;
 mod tunnel;
 mod verify;
 
-pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
+pub use court::{Bundle, Extract, Judge, Match, Open, PacketOf, Share};
 pub use flow::{
     AlgorithmName, CarriageName, CarriageOptions, DigestBytes, Flow, FlowCheck, FlowExtract,
     FlowInspect, FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, KnownFlows,
@@ -92,8 +92,10 @@ pub enum Command {
     Open(Open),
     /// Tell whether a given machine sent a packet, using trustees' shares
     Match(Match),
-    /// Check an opening or a match offline, using public files
+    /// Check an opening, a match or a bundle offline, using public files
     Judge(Judge),
+    /// Put evidence, all that it needs, and a report into one file for a court
+    Bundle(Bundle),
     /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),

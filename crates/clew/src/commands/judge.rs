@@ -1,5 +1,6 @@
 //! `clew judge`: what an opening or a match proves, to anybody with public files.
 
+use super::bundle;
 use super::coverage::{Matter, check_rereadable, not_there};
 use super::evidence::Evidence;
 use super::share::hash_of;
@@ -9,8 +10,8 @@ use crate::failure::{Failure, Status};
 use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{
-    CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, Row, TextError,
-    judge_match, judge_opening,
+    CheckedGroup, DeviceFingerprint, Fault, Judgement, Match, Opening, ReadError, Request, Row,
+    TextError, judge_match, judge_opening,
 };
 use serde_json::json;
 use std::fmt::Display;
@@ -21,58 +22,130 @@ const WARRANT_PIN: &str = "warrant-pin";
 
 /// `clew judge`
 pub fn run(arguments: &Judge) -> Result<Status, Failure> {
-    check_rereadable(&arguments.input)?;
-    let group = read_checked(&arguments.group)?;
-    let text = secrets::read_text(&arguments.evidence)?;
-    let file = match EvidenceFile::decode(&text, &group) {
-        Err(ReadError::Fault(fault)) => return Err(refuted(arguments, &fault)),
-        Err(error @ ReadError::LaterEpoch { .. }) => return Err(older(&arguments.group, error)),
-        read => read.map_err(|error| unread(&arguments.evidence, &error))?,
+    let Judge {
+        group,
+        evidence,
+        input,
+        warrant,
+        device,
+        json,
+    } = arguments;
+    let (Some(group), Some(input)) = (group, input) else {
+        return bundle::judge(arguments);
     };
-    file.check_age(&group, &arguments.group)?;
-    let found = Evidence::find(&arguments.input, file.request(), &group)?;
-    let evidence = found.ok_or_else(|| not_there(&arguments.input, 0))?;
-    let judged = file.judge(&group, &evidence).and_then(|judgement| {
-        let pinned = arguments.device.as_ref();
-        pinned.map_or(Ok(()), |known| judgement.check_device(known))?;
-        Ok(judgement)
-    });
-    let judgement = judged.map_err(|fault| refuted(arguments, &fault))?;
-    check_warrant(arguments, file.request())?;
-    let matter = Matter::of(&arguments.input, evidence)?;
-    let warrant = file.request().warrant.as_ref();
-    verdict::tell(&group, &matter, warrant, &judgement, arguments.json);
+    let case = Case {
+        named: evidence,
+        group,
+        evidence,
+        input,
+        warrant: warrant.as_deref(),
+        device: device.as_ref(),
+        json: *json,
+    };
+    case.judge()?.tell(*json);
     Ok(Status::Yes)
 }
 
-/// The evidence breaks a rule: a no.
-fn refuted(arguments: &Judge, fault: &Fault) -> Failure {
-    let trustee = fault.trustee.map(|trustee| trustee.index());
-    no(arguments, fault.rule.as_str(), trustee, fault)
+/// Evidence, and what it is judged by.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The file that a no is said of.
+    pub named: &'a Path,
+    /// The group file.
+    pub group: &'a Path,
+    /// An opening or a match.
+    pub evidence: &'a Path,
+    /// A capture that contains the packet.
+    pub input: &'a Path,
+    /// The warrant that the trustees have to have been shown.
+    pub warrant: Option<&'a Path>,
+    /// The device key that the machine has to have.
+    pub device: Option<&'a DeviceFingerprint>,
+    /// Whether a no is said as JSON.
+    pub json: bool,
 }
 
-/// Rule `warrant-pin`: the trustees were shown the warrant that was given, if one was.
-fn check_warrant(arguments: &Judge, request: &Request) -> Result<(), Failure> {
-    let Some(path) = &arguments.warrant else {
-        return Ok(());
-    };
-    let shown = match request.warrant {
-        Some(shown) if shown == hash_of(path)? => return Ok(()),
-        Some(_) => "another warrant",
-        None => "no warrant",
-    };
-    let why = format!("the trustees were shown {shown} (rule {WARRANT_PIN})");
-    Err(no(arguments, WARRANT_PIN, None, why))
+/// Evidence that holds.
+pub struct Judged {
+    /// The group.
+    pub group: CheckedGroup,
+    /// The evidence.
+    pub file: EvidenceFile,
+    /// The packet, and which others its signature covers.
+    pub matter: Matter,
+    /// What it proves.
+    pub judgement: Judgement,
 }
 
-fn no(arguments: &Judge, rule: &str, trustee: Option<u8>, why: impl Display) -> Failure {
-    if arguments.json {
-        say!(
-            "{}",
-            json!({"holds": false, "rule": rule, "trustee": trustee})
-        );
+impl Case<'_> {
+    /// Judges.
+    ///
+    /// # Errors
+    /// It does not hold (status 1), or nobody can tell (status 2).
+    pub fn judge(&self) -> Result<Judged, Failure> {
+        check_rereadable(self.input)?;
+        let group = read_checked(self.group)?;
+        let text = secrets::read_text(self.evidence)?;
+        let file = match EvidenceFile::decode(&text, &group) {
+            Err(ReadError::Fault(fault)) => return Err(self.refuted(&fault)),
+            Err(error @ ReadError::LaterEpoch { .. }) => return Err(older(self.group, error)),
+            read => read.map_err(|error| unread(self.evidence, &error))?,
+        };
+        file.check_age(&group, self.group)?;
+        let found = Evidence::find(self.input, file.request(), &group)?;
+        let evidence = found.ok_or_else(|| not_there(self.input, 0))?;
+        let judged = file.judge(&group, &evidence).and_then(|judgement| {
+            self.device
+                .map_or(Ok(()), |known| judgement.check_device(known))?;
+            Ok(judgement)
+        });
+        let judgement = judged.map_err(|fault| self.refuted(&fault))?;
+        self.check_warrant(file.request())?;
+        let matter = Matter::of(self.input, evidence)?;
+        Ok(Judged {
+            group,
+            file,
+            matter,
+            judgement,
+        })
     }
-    Failure::file(&arguments.evidence, format!("invalid: {why}")).no()
+
+    /// The evidence breaks a rule: a no.
+    fn refuted(&self, fault: &Fault) -> Failure {
+        let trustee = fault.trustee.map(|trustee| trustee.index());
+        self.no(fault.rule.as_str(), trustee, fault)
+    }
+
+    /// Rule `warrant-pin`: the trustees were shown the warrant that was given, if one was.
+    fn check_warrant(&self, request: &Request) -> Result<(), Failure> {
+        let Some(path) = self.warrant else {
+            return Ok(());
+        };
+        let shown = match request.warrant {
+            Some(shown) if shown == hash_of(path)? => return Ok(()),
+            Some(_) => "another warrant",
+            None => "no warrant",
+        };
+        let why = format!("the trustees were shown {shown} (rule {WARRANT_PIN})");
+        Err(self.no(WARRANT_PIN, None, why))
+    }
+
+    /// A no by a rule.
+    pub fn no(&self, rule: &str, trustee: Option<u8>, why: impl Display) -> Failure {
+        if self.json {
+            let no = json!({"holds": false, "rule": rule, "trustee": trustee});
+            say!("{no}");
+        }
+        Failure::file(self.named, format!("invalid: {why}")).no()
+    }
+}
+
+impl Judged {
+    /// Says what it proves.
+    pub fn tell(&self, as_json: bool) {
+        let warrant = self.file.request().warrant.as_ref();
+        verdict::tell(&self.group, &self.matter, warrant, &self.judgement, as_json);
+    }
 }
 
 /// An opening or a match.

@@ -1,5 +1,6 @@
 //! One module per command: from its arguments to its answer.
 
+mod bundle;
 mod coverage;
 mod demo;
 mod evidence;
@@ -46,6 +47,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),

@@ -59,47 +59,65 @@ fn caveat_object(caveat: &Caveat) -> Value {
 }
 
 fn text(group: &GroupFile, matter: &Matter, warrant: Option<String>, judgement: &Judgement) {
-    let Matter { evidence, coverage } = matter;
+    say!("{}", answer(matter, judgement));
+    for (name, value) in facts(group, matter, warrant, judgement) {
+        say!("  {name:<10} {value}");
+    }
+    for caveat in &judgement.caveats {
+        say!("  But: {}", sentence(caveat, judgement, group));
+    }
+}
+
+/// Who sent the packet, or who did not, in one line.
+pub fn answer(matter: &Matter, judgement: &Judgement) -> String {
+    let was = if judgement.signed { "was" } else { "was not" };
+    let asked = matter.coverage.asked;
+    format!("packet {asked} {was} sent by {}", judgement.machine)
+}
+
+/// What else evidence says, as names and values. A line without a name continues the one before.
+pub fn facts(
+    group: &GroupFile,
+    Matter { evidence, coverage }: &Matter,
+    warrant: Option<String>,
+    judgement: &Judgement,
+) -> Vec<(&'static str, String)> {
     let Judgement {
-        machine,
         index,
         joined,
         epoch,
         ..
     } = judgement;
-    let was = if judgement.signed { "was" } else { "was not" };
-    say!("packet {} {was} sent by {machine}", coverage.asked);
-    say!("  group      {} ({})", group.genesis().name, group.id());
-    say!(
-        "  epoch      {epoch}, {}",
-        short_epoch_id(&judgement.epoch_id)
-    );
-    say!(
-        "  time       {}, as the packet states",
-        clock::to_the_second(evidence.summary.timestamp.0)
-    );
-    say!("  signature  {}", coverage.sentence());
-    say!(
-        "  warrant    {}",
-        warrant
-            .as_deref()
-            .unwrap_or("none was shown to the trustees")
-    );
-    say!(
-        "  machine    row {index} of the register, joined in epoch {joined} {}",
-        place(judgement.how)
-    );
+    let none = || "none was shown to the trustees".to_owned();
+    let time = clock::to_the_second(evidence.summary.timestamp.0);
+    let how = place(judgement.how);
+    let mut facts = vec![
+        (
+            "group",
+            format!("{} ({})", group.genesis().name, group.id()),
+        ),
+        (
+            "epoch",
+            format!("{epoch}, {}", short_epoch_id(&judgement.epoch_id)),
+        ),
+        ("time", format!("{time}, as the packet states")),
+        ("signature", coverage.sentence()),
+        ("warrant", warrant.unwrap_or_else(none)),
+        (
+            "machine",
+            format!("row {index} of the register, joined in epoch {joined} {how}"),
+        ),
+    ];
     match &judgement.device {
         Some(device) => {
-            say!("  device     {device}");
-            say!("             (the manager chose the name; the device made this key)");
+            facts.push(("device", device.to_string()));
+            let whose = "(the manager chose the name; the device made this key)";
+            facts.push(("", whose.to_owned()));
         }
-        None => say!("  device     none (scheme bbs04)"),
+        None => facts.push(("device", "none (scheme bbs04)".to_owned())),
     }
-    say!("  opened by  {}", key_sentence(judgement.opening_key));
-    for caveat in &judgement.caveats {
-        say!("  But: {}", sentence(caveat, judgement, group));
-    }
+    facts.push(("opened by", key_sentence(judgement.opening_key).to_owned()));
+    facts
 }
 
 fn place(how: KeyOrigin) -> &'static str {
@@ -117,7 +135,8 @@ fn key_sentence(origin: Origin) -> &'static str {
     }
 }
 
-fn sentence(caveat: &Caveat, judgement: &Judgement, group: &GroupFile) -> String {
+/// A caveat for people.
+pub fn sentence(caveat: &Caveat, judgement: &Judgement, group: &GroupFile) -> String {
     let claimed = judgement.epoch;
     match caveat {
         Caveat::JoinedLater { epoch } => format!(

@@ -8,7 +8,7 @@ const OPEN: [&str; 7] = [
 
 impl Court {
     /// Opens packet 1 with the shares of trustees 1 and 2.
-    fn open_with(&self, register: &str, more: &[&str], to: &str) -> (i32, String, String) {
+    pub fn open_with(&self, register: &str, more: &[&str], to: &str) -> (i32, String, String) {
         let rest = ["1.share", "--share", "2.share", "--register", register];
         self.said(&[&OPEN[..], &rest, more, &["-o", to]].concat())
     }

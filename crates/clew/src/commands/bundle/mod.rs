@@ -1,0 +1,249 @@
+//! `clew bundle`, and `clew judge` of a bundle (`spec/bundle.md`).
+
+mod origin;
+mod packets;
+mod report;
+
+use super::judge::{Case, EvidenceFile, Judged};
+use super::share::{check_new, hash_of};
+use crate::cli::{Bundle, Judge};
+use crate::failure::{Failure, Status};
+use clew_evidence::DeviceFingerprint;
+use clew_keys::files::{self, IfExists, MODE_PUBLIC};
+use clew_report::{BUNDLE_MAX, Files, html, pdf, read_bundle, write_bundle};
+use origin::Origin;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The version that writes a report: another one may word it differently.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+const GROUP: &str = "group.clew";
+const OPENING: &str = "opening.txt";
+const MATCH: &str = "match.txt";
+const WARRANT: &str = "warrant.txt";
+const PCAP: &str = "packets.pcap";
+const PCAPNG: &str = "packets.pcapng";
+const ORIGIN: &str = "origin.json";
+const HTML: &str = "report.html";
+const PDF: &str = "report.pdf";
+
+/// `clew bundle`
+pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
+    let output = &arguments.out.output;
+    check_new(output)?;
+    let case = Case {
+        named: &arguments.evidence,
+        group: &arguments.group,
+        evidence: &arguments.evidence,
+        input: &arguments.input,
+        warrant: arguments.warrant.as_deref(),
+        device: None,
+        json: false,
+    };
+    let judged = case.judge()?;
+    if judged.file.request().warrant.is_some() && case.warrant.is_none() {
+        let why = "the trustees were shown a warrant: the bundle needs it";
+        return Err(Failure::file(case.evidence, why).hint("--warrant FILE"));
+    }
+    let frames = packets::covered(case.input, &judged.matter.coverage)?;
+    let packets = packets::copy(case.input, &frames)?;
+    let origin = Origin {
+        clew: VERSION.to_owned(),
+        capture: name_of(case.input),
+        sha256: hash_of(case.input)?,
+        frames: frames.into_iter().collect(),
+    };
+    let mut files = Files::new();
+    files.insert(GROUP.to_owned(), read(case.group)?);
+    files.insert(
+        name_of_evidence(&judged.file).to_owned(),
+        read(case.evidence)?,
+    );
+    files.insert(packets::name(&packets).to_owned(), packets);
+    files.insert(ORIGIN.to_owned(), origin.encode());
+    if let Some(warrant) = case.warrant {
+        files.insert(WARRANT.to_owned(), read(warrant)?);
+    }
+    // The report is of what the bundle has, and so can be made again from it.
+    let unpacked = Unpacked::new(output, files)?;
+    let judged = unpacked.case(None, false).judge()?;
+    let mut files = unpacked.files;
+    let (page, document) = reports(&judged, &files, &origin)?;
+    files.insert(HTML.to_owned(), page);
+    files.insert(PDF.to_owned(), document);
+    let bundle = write_bundle(files).map_err(|error| Failure::file(output, error))?;
+    files::write_atomically(output, &bundle, MODE_PUBLIC, IfExists::Refuse)
+        .map_err(|error| Failure::io(output, &error))?;
+    mention!(
+        "clew: {} written: clew judge {0} checks it",
+        output.display()
+    );
+    Ok(Status::Yes)
+}
+
+/// `clew judge` of a bundle.
+pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
+    let path = &arguments.evidence;
+    if arguments.input.is_some() || !is_bundle(path)? {
+        let why = "need --group GROUPFILE and the capture: only a bundle has its own";
+        return Err(Failure::file(path, why).hint("clew help judge"));
+    }
+    let files = read_bundle(&read(path)?);
+    let files = files.map_err(|error| Failure::file(path, format!("invalid: {error}")).no())?;
+    let unpacked = Unpacked::new(path, files)?;
+    let (pin, json) = (arguments.device.as_ref(), arguments.json);
+    let mut case = unpacked.case(pin, json);
+    let judged = case.judge()?;
+    if judged.file.request().warrant.is_some() && case.warrant.is_none() {
+        return Err(case.no("files", None, format!("{WARRANT} is missing (rule files)")));
+    }
+    unpacked.check_reports(&case, &judged)?;
+    // What the judge trusts from elsewhere.
+    case.warrant = arguments.warrant.as_deref().or(case.warrant);
+    case.group = arguments.group.as_deref().unwrap_or(case.group);
+    let judged = case.judge()?;
+    if arguments.group.is_none() {
+        mention!(
+            "clew: the group file is the bundle's own: compare the epoch's id with one that you know"
+        );
+    }
+    judged.tell(json);
+    Ok(Status::Yes)
+}
+
+/// Both forms of the report.
+fn reports(judged: &Judged, files: &Files, origin: &Origin) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+    let report = report::of(judged, files, origin);
+    let document = pdf(&report).map_err(Failure::new)?;
+    Ok((html(&report).into_bytes(), document))
+}
+
+/// The files of a bundle, also in a folder that is removed when this is dropped.
+struct Unpacked {
+    _above: tempfile::TempDir,
+    files: Files,
+    /// The bundle.
+    named: PathBuf,
+    group: PathBuf,
+    evidence: PathBuf,
+    packets: PathBuf,
+    warrant: Option<PathBuf>,
+}
+
+impl Unpacked {
+    /// `bundle` names the folder, for messages.
+    fn new(bundle: &Path, files: Files) -> Result<Self, Failure> {
+        let above = tempfile::tempdir().map_err(Failure::new)?;
+        let folder = above.path().join(name_of(bundle));
+        fs::create_dir(&folder).map_err(|error| Failure::io(&folder, &error))?;
+        for (name, bytes) in &files {
+            let path = folder.join(name);
+            fs::write(&path, bytes).map_err(|error| Failure::io(&path, &error))?;
+        }
+        let one_of = |names: &[&str]| {
+            let mut found = names.iter().filter(|name| files.contains_key(**name));
+            match (found.next(), found.next()) {
+                (Some(name), None) => Ok(folder.join(name)),
+                _ => {
+                    let why = format!("invalid: need one file {} (rule files)", names.join(" or "));
+                    Err(Failure::file(bundle, why).no())
+                }
+            }
+        };
+        Ok(Self {
+            group: one_of(&[GROUP])?,
+            evidence: one_of(&[OPENING, MATCH])?,
+            packets: one_of(&[PCAP, PCAPNG])?,
+            warrant: files.contains_key(WARRANT).then(|| folder.join(WARRANT)),
+            named: bundle.to_owned(),
+            _above: above,
+            files,
+        })
+    }
+
+    /// What of it is judged.
+    fn case<'a>(&'a self, device: Option<&'a DeviceFingerprint>, json: bool) -> Case<'a> {
+        Case {
+            named: &self.named,
+            group: &self.group,
+            evidence: &self.evidence,
+            input: &self.packets,
+            warrant: self.warrant.as_deref(),
+            device,
+            json,
+        }
+    }
+
+    /// Checks that the reports say what the evidence proves, if this version of clew wrote them.
+    fn check_reports(&self, case: &Case<'_>, judged: &Judged) -> Result<(), Failure> {
+        let origin = self
+            .files
+            .get(ORIGIN)
+            .and_then(|bytes| Origin::decode(bytes));
+        let Some(origin) = origin else {
+            return Err(case.no(
+                "files",
+                None,
+                format!("{ORIGIN} is missing or damaged (rule files)"),
+            ));
+        };
+        if origin.clew != VERSION {
+            let by = &origin.clew;
+            mention!(
+                "clew: warning: the reports were written by clew {by}: they were not compared"
+            );
+            return Ok(());
+        }
+        let mut files = self.files.clone();
+        files.retain(|name, _| name != HTML && name != PDF);
+        let (page, document) = reports(judged, &files, &origin)?;
+        for (name, bytes) in [(HTML, page), (PDF, document)] {
+            if self.files.get(name) != Some(&bytes) {
+                let why = format!("{name} is not the report of this evidence (rule report)");
+                return Err(case.no("report", None, why));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name_of_evidence(file: &EvidenceFile) -> &'static str {
+    match file {
+        EvidenceFile::Opening(_) => OPENING,
+        EvidenceFile::Match(_) => MATCH,
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn is_bundle(path: &Path) -> Result<bool, Failure> {
+    let mut first = [0; 4];
+    let mut file = File::open(path).map_err(|error| Failure::io(path, &error))?;
+    let read = file
+        .read(&mut first)
+        .map_err(|error| Failure::io(path, &error))?;
+    Ok(read == first.len() && first.starts_with(b"PK"))
+}
+
+/// Reads a file that may be in a bundle.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |error| Failure::io(path, &error);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    let most = BUNDLE_MAX as u64;
+    file.take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    match bytes.len() as u64 <= most {
+        true => Ok(bytes),
+        false => Err(Failure::file(
+            path,
+            "longer than 64 MiB, the most of a bundle",
+        )),
+    }
+}
