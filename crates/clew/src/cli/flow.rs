@@ -329,7 +329,7 @@ pub struct FlowCheck {
 const ONLY_VERIFYING: [&str; 5] = ["manifest_listen", "policy", "hold", "max_age", "assurance"];
 
 /// What a relay that signs alone uses.
-const ONLY_SIGNING: [&str; 7] = [
+const ONLY_SIGNING: [&str; 8] = [
     "manifest_to",
     "carriage",
     "every",
@@ -337,6 +337,7 @@ const ONLY_SIGNING: [&str; 7] = [
     "rtp",
     "passphrase_file",
     "unlock_with",
+    "unlock_command",
 ];
 
 /// `clew flow relay`

@@ -20,6 +20,7 @@ mod modes;
 mod package;
 mod plot;
 mod records;
+mod sealing;
 mod trustees;
 
 use captures::{CAPTURES, beginning, without_snaplen};

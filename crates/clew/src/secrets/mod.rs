@@ -1,5 +1,7 @@
 //! Key files on disk: reading them, asking for what unlocks them, and encrypting new ones.
 
+mod command;
+
 use crate::exposure::warn_if_exposed;
 use crate::failure::Failure;
 use crate::output::STANDARD_STREAM;
@@ -11,6 +13,7 @@ use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::Store;
+use command::printed_by;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -34,6 +37,9 @@ pub struct Unlock {
     /// File whose content decrypts the key
     #[arg(long, value_name = "FILE", conflicts_with = "passphrase_file")]
     pub unlock_with: Option<PathBuf>,
+    /// Shell command that prints what --unlock-with reads: age, a TPM or a security token
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["passphrase_file", "unlock_with"])]
+    pub unlock_command: Option<String>,
 }
 
 /// What encrypts the secret files that a command writes. By default they are not encrypted, with
@@ -49,16 +55,23 @@ pub struct Seal {
     /// File whose content encrypts new secret files: at least 16 random bytes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
     pub encrypt_with: Option<PathBuf>,
+    /// Shell command that prints what --encrypt-with reads
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["encrypt", "new_passphrase_file", "encrypt_with"])]
+    pub encrypt_command: Option<String>,
 }
 
 impl Seal {
     /// The secret to encrypt with, asked for twice if it is typed.
     pub fn secret(&self) -> Result<Option<Secret>, Failure> {
-        match (&self.new_passphrase_file, &self.encrypt_with) {
-            (Some(path), _) => passphrase_from(path).map(Some),
-            (_, Some(path)) => key_file_from(path).map(Some),
-            _ if self.encrypt => ask_twice().map(Some),
-            _ => Ok(None),
+        if let Some(path) = &self.new_passphrase_file {
+            return passphrase_from(path).map(Some);
+        }
+        match key_file(
+            self.encrypt_with.as_deref(),
+            self.encrypt_command.as_deref(),
+        )? {
+            None if self.encrypt => ask_twice().map(Some),
+            secret => Ok(secret),
         }
     }
 }
@@ -130,10 +143,11 @@ impl Unlock {
     }
 
     fn content(&self, path: &Path) -> Result<Secret, Failure> {
-        let file = self.unlock_with.as_ref().ok_or_else(|| {
-            Failure::file(path, "encrypted with an unlock file").hint("use --unlock-with FILE")
-        })?;
-        key_file_from(file)
+        let secret = key_file(self.unlock_with.as_deref(), self.unlock_command.as_deref())?;
+        secret.ok_or_else(|| {
+            Failure::file(path, "encrypted with an unlock file")
+                .hint("use --unlock-with FILE or --unlock-command COMMAND")
+        })
     }
 }
 
@@ -352,15 +366,18 @@ fn passphrase_from(path: &Path) -> Result<Secret, Failure> {
     Ok(Secret::Passphrase(Zeroizing::new(line.to_owned())))
 }
 
-fn key_file_from(path: &Path) -> Result<Secret, Failure> {
-    let bytes = read_bounded(path)?;
+/// The content of an unlock file, or what a command prints instead, if either is given.
+fn key_file(path: Option<&Path>, command: Option<&str>) -> Result<Option<Secret>, Failure> {
+    let (bytes, source) = match (path, command) {
+        (Some(path), _) => (read_bounded(path)?, path.display().to_string()),
+        (_, Some(command)) => (printed_by(command)?, format!("the output of {command:?}")),
+        _ => return Ok(None),
+    };
     if bytes.len() < MIN_KEY_FILE_BYTES {
-        return Err(
-            Failure::file(path, format!("need at least {MIN_KEY_FILE_BYTES} bytes"))
-                .hint("head -c 32 /dev/urandom > my.secret"),
-        );
+        let few = format!("{source}: need at least {MIN_KEY_FILE_BYTES} bytes");
+        return Err(Failure::new(few).hint("head -c 32 /dev/urandom > my.secret"));
     }
-    Ok(Secret::KeyFile(bytes))
+    Ok(Some(Secret::KeyFile(bytes)))
 }
 
 fn ask(prompt: &str) -> Result<Secret, Failure> {
