@@ -9,6 +9,7 @@ mod fragments;
 mod group;
 mod judge;
 mod live;
+mod log;
 mod man;
 mod open;
 mod opening_key;
@@ -47,6 +48,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
+        Command::Log(arguments) => log::run(arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),
         Command::Up(arguments) => live::up(&arguments),
