@@ -10,6 +10,7 @@ mod fragments;
 mod group;
 mod judge;
 mod live;
+mod log;
 mod man;
 mod open;
 mod opening_key;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
+        Command::Log(arguments) => log::run(arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),
         Command::Up(arguments) => live::up(&arguments),
