@@ -7,6 +7,7 @@
 //! DIR/issuer/issuer.key     the issuer's secrets (0600, encrypted on request)
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
+//! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
 //! ```
 //! A change is one database transaction. The files are published afterwards from what the database
@@ -43,8 +44,10 @@ use crate::storage::{self, Database, Tables, Transaction};
 use clew_evidence::{GroupFile, HEADER, root};
 use clew_group::{EpochId, EpochIssuer, PublicKey};
 use clew_keys::IssuerKeyFile;
-use clew_keys::files::{self, MODE_PUBLIC};
+use clew_keys::files::{self, MODE_PUBLIC, MODE_SECRET};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The group file within a store.
@@ -53,6 +56,10 @@ pub const GROUP_FILE: &str = "public/group.clew";
 pub const WITNESSES: &str = "public/witnesses";
 /// The issuer key within a store.
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
+/// The certificate of the service, and its key.
+pub const SERVICE_TLS: &str = "issuer/tls";
+/// Locked while a service works with the store.
+const SERVICE_LOCK: &str = "issuer/serve.lock";
 /// The dealt shares of the opening key within a store: `N.key` each.
 const TRUSTEES: &str = "trustees";
 
@@ -189,6 +196,22 @@ impl Store {
     /// [`StoreError`] if the database cannot be read.
     pub fn group_bytes(&self) -> Result<Vec<u8>, StoreError> {
         group_bytes(&*self.db)
+    }
+
+    /// Locks a group's directory for one service. The lock ends with the process, however that ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Served`] if another process has it.
+    pub fn lock_service(dir: &Path) -> Result<File, StoreError> {
+        let path = dir.join(SERVICE_LOCK);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(MODE_SECRET);
+        let file = options.open(&path).map_err(StoreError::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Served(dir.to_owned())),
+            Err(TryLockError::Error(error)) => Err(StoreError::io(&path)(error)),
+        }
     }
 
     /// Writes a copy of a group's database as of one moment (0600), also while others work with it.

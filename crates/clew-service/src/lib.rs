@@ -1,6 +1,8 @@
 //! clew's services over HTTP, and the clients that talk to them.
 //!
 //! [`http`] is what all of them share: a server that strangers cannot exhaust, a certificate of its
-//! own, and a client that knows the server by the fingerprint of its key.
+//! own, and a client that knows the server by the fingerprint of its key. [`manager`] is a group's
+//! manager.
 
 pub mod http;
+pub mod manager;
