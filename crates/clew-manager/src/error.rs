@@ -127,6 +127,32 @@ pub enum StoreError {
     /// Whoever waited for the work has enough.
     #[error("interrupted: nothing was changed")]
     Interrupted,
+    /// Another process has been changing the store for a while.
+    #[error("{0}: another process is changing the store")]
+    Busy(PathBuf),
+    /// Another service serves the store.
+    #[error("{0}: another clew manager serve is running on this store")]
+    Served(PathBuf),
+    /// This group has no such right of a factory, or withdrew it, or the claim was not made with it.
+    #[error("this group did not give this factory batch, or withdrew it")]
+    NoFactory,
+    /// A factory may not invite machines of that name.
+    #[error("this factory batch is for names that begin with {prefix}, and not for {name}")]
+    FactoryPrefix {
+        /// What names have to begin with.
+        prefix: String,
+        /// The name that was claimed.
+        name: String,
+    },
+    /// A factory has invited all machines that it may.
+    #[error("this factory batch has invited all {0} machines that it may")]
+    FactoryUsed(u32),
+    /// The factory's time is over.
+    #[error("this factory batch has ended")]
+    FactoryOver,
+    /// No factory has a right for that prefix.
+    #[error("no factory batch is open for {0}")]
+    NoFactoryOf(String),
     /// What the store holds does not fit together: it was damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),

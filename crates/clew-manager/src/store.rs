@@ -7,36 +7,47 @@
 //! DIR/issuer/issuer.key     the issuer's secrets (0600, encrypted on request)
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
+//! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
 //! ```
 //! A change is one database transaction. The files are published afterwards from what the database
 //! then holds, under its write lock, so that two processes cannot publish out of order; a crash in
 //! between is repaired by the next [`Store::open`].
 
+mod batch;
 mod create;
 mod enrol;
 mod epochs;
+mod factory;
 mod join;
+mod outbox;
+mod queue;
 mod register;
 mod reopen;
 mod revoke;
 mod search;
 mod witnesses;
 
+pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
+pub use factory::Factory;
 pub use join::Invitation;
+pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
+pub use outbox::OutboxEntry;
 pub use register::Machine;
 pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;
-use crate::storage::{self, Database, Tables};
+use crate::storage::{self, Database, Tables, Transaction};
 use clew_evidence::{GroupFile, HEADER, root};
-use clew_group::PublicKey;
+use clew_group::{EpochId, EpochIssuer, PublicKey};
 use clew_keys::IssuerKeyFile;
-use clew_keys::files::{self, MODE_PUBLIC};
+use clew_keys::files::{self, MODE_PUBLIC, MODE_SECRET};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The group file within a store.
@@ -45,6 +56,10 @@ pub const GROUP_FILE: &str = "public/group.clew";
 pub const WITNESSES: &str = "public/witnesses";
 /// The issuer key within a store.
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
+/// The certificate of the service, and its key.
+pub const SERVICE_TLS: &str = "issuer/tls";
+/// Locked while a service works with the store.
+const SERVICE_LOCK: &str = "issuer/serve.lock";
 /// The dealt shares of the opening key within a store: `N.key` each.
 const TRUSTEES: &str = "trustees";
 
@@ -53,6 +68,19 @@ pub struct Store {
     dir: PathBuf,
     db: Box<dyn Database>,
     group: GroupFile,
+    /// The database's version of which `group` is.
+    version: u64,
+    /// The group file as this store wrote it last.
+    published: Option<Vec<u8>>,
+    /// The issuer in epochs that joins needed, for a group with this newest epoch.
+    epochs: (EpochId, Vec<(u32, EpochIssuer)>),
+}
+
+/// The database locked for a change, with the group as it is.
+struct Locked<'s> {
+    transaction: Box<dyn Transaction + 's>,
+    group: &'s mut GroupFile,
+    version: &'s mut u64,
 }
 
 impl Store {
@@ -62,10 +90,14 @@ impl Store {
     /// [`StoreError`] if the directory is not a store of this layout, or does not fit together.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let db = storage::open(dir)?;
+        let version = db.version()?; // before the group: at worst it is read once more
         let group = read_group(&*db)?;
-        let store = Self {
+        let mut store = Self {
             dir: dir.to_owned(),
             db,
+            version,
+            published: None,
+            epochs: (group.last_id(), Vec::new()),
             group,
         };
         // Whoever is making witnesses publishes all of it: opening a store does not wait for that.
@@ -95,12 +127,12 @@ impl Store {
 
     /// Publishes what the database says and the files do not, under the database's write lock: first
     /// witnesses, then the group file that announces their epoch.
-    fn publish(&self) -> Result<(), StoreError> {
+    fn publish(&mut self) -> Result<(), StoreError> {
         self.publish_unless(false)
     }
 
     /// The same. With `busy`, nothing if another process has the lock.
-    fn publish_unless(&self, busy: bool) -> Result<(), StoreError> {
+    fn publish_unless(&mut self, busy: bool) -> Result<(), StoreError> {
         let path = self.group_file_path();
         let bytes = group_bytes(&*self.db)?;
         let current = std::fs::read(&path).is_ok_and(|file| file == bytes);
@@ -115,12 +147,80 @@ impl Store {
             return Ok(());
         };
         let bytes = group_bytes(&*lock)?;
-        let group = group_of(&bytes)?;
-        check_published(&path, &group, &*lock)?;
-        witnesses::settle(&self.dir, &group)?;
+        let version = lock.version()?;
+        if version != self.version {
+            self.group = group_of(&bytes)?; // another process has changed it
+            self.version = version;
+        }
+        check_published(&path, self.published.as_deref(), &self.group, &*lock)?;
+        witnesses::settle(&self.dir, &self.group)?;
         files::write_atomically(&path, &bytes, MODE_PUBLIC, files::IfExists::Replace)
             .map_err(StoreError::io(&path))?;
-        lock.commit()
+        lock.commit()?;
+        self.published = Some(bytes);
+        Ok(())
+    }
+
+    /// Locks the database, and reads the group again if another process has changed it.
+    fn lock(&mut self) -> Result<Locked<'_>, StoreError> {
+        let transaction = self.db.begin()?;
+        let version = transaction.version()?;
+        if version != self.version {
+            self.group = read_group(&*transaction)?;
+            self.version = version;
+        }
+        Ok(Locked {
+            transaction,
+            group: &mut self.group,
+            version: &mut self.version,
+        })
+    }
+
+    /// Reads the group again if another process has changed it, and returns whether one has.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read, or does not fit together.
+    pub fn follow(&mut self) -> Result<bool, StoreError> {
+        let version = self.db.version()?;
+        if version == self.version {
+            return Ok(false);
+        }
+        self.group = read_group(&*self.db)?;
+        self.version = version;
+        Ok(true)
+    }
+
+    /// The bytes of the group file, as the database has them now.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn group_bytes(&self) -> Result<Vec<u8>, StoreError> {
+        group_bytes(&*self.db)
+    }
+
+    /// Locks a group's directory for one service. The lock ends with the process, however that ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Served`] if another process has it.
+    pub fn lock_service(dir: &Path) -> Result<File, StoreError> {
+        let path = dir.join(SERVICE_LOCK);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(MODE_SECRET);
+        let file = options.open(&path).map_err(StoreError::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Served(dir.to_owned())),
+            Err(TryLockError::Error(error)) => Err(StoreError::io(&path)(error)),
+        }
+    }
+
+    /// Writes a copy of a group's database as of one moment (0600), also while others work with it.
+    /// `to` must not exist.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read, or the copy not written.
+    pub fn backup(dir: &Path, to: &Path) -> Result<(), StoreError> {
+        storage::backup(dir, to)
     }
 
     /// Reads the group again and publishes it: the end of every change.
@@ -128,7 +228,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotPublished`] if a file cannot be written.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.group = read_group(&*self.db)?;
+        self.follow()?;
         self.publish().map_err(StoreError::not_published)
     }
 
@@ -147,11 +247,21 @@ impl Store {
 /// Refuses to replace a group file that is of another group, or has what this store lacks: the store
 /// was restored from a backup, and would revive whoever was revoked since. A file that does not read
 /// may be such a file: it is not replaced either.
-fn check_published(path: &Path, ours: &GroupFile, db: &dyn Tables) -> Result<(), StoreError> {
+///
+/// `last` is what this store wrote there last: it needs no check.
+fn check_published(
+    path: &Path,
+    last: Option<&[u8]>,
+    ours: &GroupFile,
+    db: &dyn Tables,
+) -> Result<(), StoreError> {
     let published = match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         published => published.map_err(StoreError::io(path))?,
     };
+    if last == Some(&published[..]) {
+        return Ok(());
+    }
     let damaged = |_| StoreError::PublishedIsDamaged(path.to_owned());
     let published = GroupFile::from_bytes(&published).map_err(damaged)?;
     let newest = ours.epoch_id(published.newest_epoch());

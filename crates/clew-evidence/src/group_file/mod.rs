@@ -101,6 +101,18 @@ impl GroupFile {
         }
     }
 
+    /// Replaces the register's head by another one of the same epochs and checkpoints: what a reader of
+    /// the whole file with that head would have, without reading the rest again.
+    ///
+    /// # Errors
+    /// The rule that the part breaks, with its number. The file is as it was.
+    pub fn set_head(&mut self, part: &[u8]) -> Result<(), GroupFileError> {
+        let number = 1 + self.epochs.len() + self.checkpoints.len();
+        let head = read::head(self, part).map_err(|rule| at(number, rule))?;
+        self.register = head;
+        Ok(())
+    }
+
     /// Returns the group id.
     pub fn id(&self) -> GroupId {
         self.id

@@ -175,10 +175,7 @@ impl Checked {
     }
 
     fn check_signature(&self, part: &Part<'_>) -> Result<(), Rule> {
-        match holds(&self.manager, &signed_message(part.body), part.signature) {
-            true => Ok(()),
-            false => Err(Rule::Signature),
-        }
+        check_signature(&self.manager, part)
     }
 
     /// Records count up, each names the one before, none is made or starts too early, revokes again
@@ -216,13 +213,7 @@ impl Checked {
     }
 
     fn check_head(&self, head: &RegisterHead) -> Result<(), Rule> {
-        if head.last.0 != self.last {
-            return Err(Rule::Chain);
-        }
-        match head.follows(self.checkpoints.last()) {
-            true => Ok(()),
-            false => Err(Rule::Checkpoint),
-        }
+        check_head(head, &self.last, self.checkpoints.last())
     }
 
     /// What needs the whole file: the checkpoints that records name, and the first key.
@@ -248,6 +239,46 @@ impl Checked {
             .binary_search_by_key(&record.machines, |checkpoint| checkpoint.machines);
         let found = place.ok().map(|place| &self.checkpoints[place]);
         record.machines == 0 || found.is_some_and(|found| found.root == record.root)
+    }
+}
+
+/// Reads the register's head from a part that stands behind everything that a file has.
+pub(super) fn head(file: &GroupFile, whole: &[u8]) -> Result<RegisterHead, Rule> {
+    match Part::length(whole) {
+        Some(length) if length > MAX_WHOLE_BYTES => return Err(Rule::TooLong),
+        Some(length) if length == whole.len() => {}
+        _ => return Err(Rule::Truncated),
+    }
+    let part = Part::of(whole).ok_or(Rule::Truncated)?;
+    let Some(Kind::Register) = kind(part.body) else {
+        return Err(Rule::Kind);
+    };
+    let head = RegisterHead::decode(part.body).ok_or(Rule::Layout)?;
+    let manager = strict_key(&file.genesis.manager).ok_or(Rule::Signature)?;
+    check_signature(&manager, &part)?;
+    check_head(&head, &file.last_id().0, file.checkpoints.last())?;
+    Ok(head)
+}
+
+fn check_signature(manager: &VerifyingKey, part: &Part<'_>) -> Result<(), Rule> {
+    match holds(manager, &signed_message(part.body), part.signature) {
+        true => Ok(()),
+        false => Err(Rule::Signature),
+    }
+}
+
+/// Checks that a head is of the epoch with this id, and follows this checkpoint.
+fn check_head(
+    head: &RegisterHead,
+    last: &[u8; 32],
+    checkpoint: Option<&Checkpoint>,
+) -> Result<(), Rule> {
+    if head.last.0 != *last {
+        return Err(Rule::Chain);
+    }
+    match head.follows(checkpoint) {
+        true => Ok(()),
+        false => Err(Rule::Checkpoint),
     }
 }
 

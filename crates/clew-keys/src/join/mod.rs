@@ -13,11 +13,13 @@
 
 mod applicant;
 mod device;
+mod factory;
 mod fault;
 mod files;
 
 pub use applicant::Applicant;
 pub use device::Joining;
+pub use factory::{ClaimFile, FactoryFile, factory_nonce};
 pub use fault::JoinFault;
 pub use files::{
     AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile, Round, round,

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 const X_INFO: &[u8] = b"clew-x-1";
 const S_INFO: &[u8] = b"clew-s-1";
+const FACTORY_INFO: &[u8] = b"clew-factory-1";
 
 /// gamma, of either scheme.
 #[derive(Debug)]
@@ -108,6 +109,15 @@ impl TextFile for IssuerKeyFile {
 }
 
 impl IssuerKeyFile {
+    /// The secret of a factory's right to invite (`spec/key-file.md` section 4.1).
+    pub fn factory_secret(&self, id: &[u8; 16]) -> Zeroizing<[u8; 32]> {
+        let mut secret = Zeroizing::new([0; 32]);
+        Hkdf::<Sha256>::new(Some(id), self.seed.as_slice())
+            .expand(FACTORY_INFO, secret.as_mut_slice())
+            .expect("32 bytes are within HKDF's limit");
+        secret
+    }
+
     /// x of the machine with this salt and name (`spec/key-file.md` section 2).
     pub fn derive_x(&self, salt: &[u8], name: &str) -> Scalar {
         self.derive(salt, X_INFO, name)

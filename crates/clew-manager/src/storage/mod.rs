@@ -4,11 +4,12 @@
 //! crate knows which database it is.
 
 mod sqlite;
+mod upgrade;
 
-pub(crate) use sqlite::{create, open};
+pub(crate) use sqlite::{backup, create, open};
 
 use crate::error::StoreError;
-use crate::store::{Invitation, Machine};
+use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::Name;
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
@@ -49,6 +50,21 @@ pub(crate) trait Tables {
     /// The invitations by which nobody has joined yet, oldest first.
     fn invitations(&self) -> Result<Vec<Invitation>>;
 
+    /// How often what the group file is made of has changed.
+    fn version(&self) -> Result<u64>;
+
+    /// The entries that wait for the log, oldest first, at most so many.
+    fn outbox(&self, most: u32) -> Result<Vec<OutboxEntry>>;
+
+    /// The rows that wait for the next epoch to be revoked, in the order of their machines.
+    fn queued(&self) -> Result<Vec<u32>>;
+
+    /// The rights of factories, oldest first.
+    fn factories(&self) -> Result<Vec<Factory>>;
+
+    /// The right with that id.
+    fn factory(&self, id: &[u8; 16]) -> Result<Option<Factory>>;
+
     /// The join with that nonce.
     fn join(&self, nonce: &[u8; 32]) -> Result<Option<Join>>;
 }
@@ -64,7 +80,7 @@ pub(crate) trait Transaction: Tables {
     /// Adds a signed checkpoint of the register.
     fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()>;
 
-    /// Replaces the register's signed head.
+    /// Replaces the register's signed head, which ends every change of the group file.
     fn set_head(&self, part: &[u8]) -> Result<()>;
 
     /// Adds a row to the register.
@@ -82,11 +98,35 @@ pub(crate) trait Transaction: Tables {
     /// Removes the open invitations of a name, and returns how many there were.
     fn withdraw(&self, name: &Name) -> Result<usize>;
 
+    /// Removes the open invitation with that nonce, if there is one.
+    fn withdraw_nonce(&self, nonce: &[u8; 32]) -> Result<()>;
+
     /// Keeps the offer of a join, unless it has one.
     fn keep_offer(&self, nonce: &[u8; 32], offered: &Offered) -> Result<()>;
 
     /// Says in a join which row the machine has.
     fn keep_joined(&self, nonce: &[u8; 32], index: u32) -> Result<()>;
+
+    /// Adds an entry for the log.
+    fn send(&self, kind: u8, body: &[u8]) -> Result<()>;
+
+    /// Says that the log has an entry, and where. Entries before it have to be there.
+    fn set_sent(&self, seq: u64, place: u64) -> Result<()>;
+
+    /// Queues a row to be revoked. Returns `false` if it is queued already.
+    fn queue(&self, index: u32, now: u64) -> Result<bool>;
+
+    /// Takes a row from the queue, if it is there.
+    fn unqueue(&self, index: u32) -> Result<()>;
+
+    /// Adds the right of a factory, made at `now` (nanoseconds since 1970).
+    fn add_factory(&self, factory: &Factory, now: u64) -> Result<()>;
+
+    /// Counts one more name that a factory invited.
+    fn use_factory(&self, id: &[u8; 16]) -> Result<()>;
+
+    /// Removes the rights of factories with that prefix, and returns how many there were.
+    fn remove_factories(&self, prefix: &str) -> Result<usize>;
 }
 
 /// What the x of a revoked row derives from.

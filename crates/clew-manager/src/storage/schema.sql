@@ -18,7 +18,8 @@ CREATE TABLE checkpoint (
 -- The register's head. One row; mutable.
 CREATE TABLE register (
     id    INTEGER PRIMARY KEY CHECK (id = 0),
-    bytes BLOB NOT NULL              -- the sealed register part
+    bytes BLOB NOT NULL,             -- the sealed register part
+    version INTEGER NOT NULL DEFAULT 0 -- counts changes of what the group file is made of
 ) STRICT;
 
 -- The register's tree: roots of its complete subtrees (RFC 6962). Rows are only added.
@@ -58,4 +59,30 @@ CREATE TABLE joining (
     CHECK ((request IS NULL) = (joined IS NULL)),
     CHECK ((request IS NULL) = (replaces IS NULL)),
     CHECK (request IS NOT NULL OR machine IS NULL)
+) STRICT, WITHOUT ROWID;
+
+-- What has to be in the group's log (spec/log.md section 3), in that order: written with the change
+-- that it tells of, sent afterwards.
+CREATE TABLE outbox (
+    seq   INTEGER PRIMARY KEY,       -- from 1, without holes
+    kind  INTEGER NOT NULL,          -- of the log's entry
+    body  BLOB NOT NULL,             -- its body
+    place INTEGER                    -- in the log, once it is there
+) STRICT;
+CREATE INDEX outbox_waiting ON outbox (seq) WHERE place IS NULL;
+
+-- Rows to revoke with the next epoch that the service makes.
+CREATE TABLE queued (
+    machine   INTEGER PRIMARY KEY REFERENCES machine (idx),
+    queued_at INTEGER NOT NULL       -- nanoseconds since 1970
+) STRICT;
+
+-- Rights of factories to invite machines. Their secrets are derived from the issuer key and the id.
+CREATE TABLE factory (
+    id         BLOB PRIMARY KEY,     -- 16 random bytes
+    prefix     TEXT NOT NULL,        -- names begin with it
+    machines   INTEGER NOT NULL,     -- how many names it may invite,
+    used       INTEGER NOT NULL,     -- and has invited
+    until      INTEGER NOT NULL,     -- its end, nanoseconds since 1970
+    created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -2,7 +2,7 @@
 
 use super::{Database, Join, Offered, Result, Revoked, Tables, Transaction};
 use crate::error::StoreError;
-use crate::store::{Invitation, Machine};
+use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::{Name, RegisterEntry};
 use clew_keys::files::MODE_SECRET;
 use rusqlite::types::Type;
@@ -17,14 +17,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FILE: &str = "issuer/store.db";
-const SCHEMA: &str = include_str!("schema.sql");
+pub(super) const SCHEMA: &str = include_str!("schema.sql");
 /// "clew" in the database's header.
 const APPLICATION_ID: i64 = 0x636c_6577;
-const LAYOUT_VERSION: i64 = 4;
+pub(super) const LAYOUT_VERSION: i64 = 5;
 /// How long one process waits for another's transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 const MACHINE: &str = "SELECT entry, enrolled_at, revoked_in, salt FROM machine";
+
+const FACTORY: &str = "SELECT id, prefix, machines, used, until FROM factory";
 
 /// Makes the database of a new group, with its first record and its register's head.
 pub(crate) fn create(dir: &Path, record: &[u8], head: &[u8]) -> Result<()> {
@@ -37,7 +39,8 @@ pub(crate) fn create(dir: &Path, record: &[u8], head: &[u8]) -> Result<()> {
         configure(&db)?;
         db.execute_batch(SCHEMA)?;
         db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
-        db.execute("INSERT INTO register VALUES (0, ?1)", [head])?;
+        db.execute("INSERT INTO register VALUES (0, ?1, 0)", [head])?;
+        super::upgrade::fill_outbox(&db)?;
         db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
         db.pragma_update(None, "application_id", APPLICATION_ID)
     };
@@ -60,7 +63,9 @@ pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
         return Err(StoreError::OtherDatabase(path));
     }
     let version = header("user_version").map_err(refused(&path))?;
-    if version != LAYOUT_VERSION {
+    if version == super::upgrade::FROM {
+        super::upgrade::upgrade(&db, &path)?;
+    } else if version != LAYOUT_VERSION {
         return Err(StoreError::OtherLayout {
             path: dir.to_owned(),
             version,
@@ -77,6 +82,26 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
+/// Writes a copy of a group's database as of one moment, readable by its owner only. `to` must not
+/// exist.
+pub(crate) fn backup(dir: &Path, to: &Path) -> Result<()> {
+    let path = dir.join(FILE);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(&path, flags).map_err(refused(&path))?;
+    copy(&db, &path, to)
+}
+
+/// Copies a database to a new file (0600), and syncs it.
+pub(super) fn copy(db: &Connection, path: &Path, to: &Path) -> Result<()> {
+    let mut secret = OpenOptions::new();
+    let secret = secret.write(true).create_new(true).mode(MODE_SECRET);
+    let file = secret.open(to).map_err(StoreError::io(to))?;
+    let name = to.to_string_lossy();
+    db.execute("VACUUM INTO ?1", [&*name])
+        .map_err(refused(path))?;
+    file.sync_all().map_err(StoreError::io(to))
+}
+
 fn configure(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(LOCK_WAIT)?;
     // Every commit reaches the disk before it is answered, the directory entry included.
@@ -84,10 +109,13 @@ fn configure(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "foreign_keys", true)
 }
 
-fn refused(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
+pub(super) fn refused(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |error| match error {
         rusqlite::Error::FromSqlConversionFailure(_, _, what) => {
             StoreError::Damaged(what.to_string())
+        }
+        error if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+            StoreError::Busy(path.to_owned())
         }
         error => StoreError::Database {
             path: path.to_owned(),
@@ -160,8 +188,8 @@ impl<C: Deref<Target = Connection>> Sqlite<C> {
 
     /// Returns how many rows were changed.
     fn change(&self, command: &str, params: impl Params) -> Result<usize> {
-        let done = self.db.execute(command, params);
-        done.map_err(refused(&self.path))
+        let done = || self.db.prepare_cached(command)?.execute(params);
+        done().map_err(refused(&self.path))
     }
 
     fn execute(&self, command: &str, params: impl Params) -> Result<()> {
@@ -238,6 +266,38 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
         })
     }
 
+    fn version(&self) -> Result<u64> {
+        let version = self.one("SELECT version FROM register", [], |row| row.get(0))?;
+        Ok(version.map_or(0, i64::cast_unsigned))
+    }
+
+    fn outbox(&self, most: u32) -> Result<Vec<OutboxEntry>> {
+        let query = format!(
+            "SELECT seq, kind, body FROM outbox WHERE place IS NULL ORDER BY seq LIMIT {most}"
+        );
+        self.all(&query, |row| {
+            Ok(OutboxEntry {
+                seq: row.get::<_, i64>(0)?.cast_unsigned(),
+                kind: row.get(1)?,
+                body: row.get(2)?,
+            })
+        })
+    }
+
+    fn queued(&self) -> Result<Vec<u32>> {
+        self.all("SELECT machine FROM queued ORDER BY machine", |row| {
+            row.get(0)
+        })
+    }
+
+    fn factories(&self) -> Result<Vec<Factory>> {
+        self.all(&format!("{FACTORY} ORDER BY created_at, id"), factory)
+    }
+
+    fn factory(&self, id: &[u8; 16]) -> Result<Option<Factory>> {
+        self.one(&format!("{FACTORY} WHERE id = ?1"), [id], factory)
+    }
+
     fn join(&self, nonce: &[u8; 32]) -> Result<Option<Join>> {
         let query = "SELECT name, request, salt, joined, replaces, machine
                      FROM joining WHERE nonce = ?1";
@@ -279,7 +339,8 @@ impl Transaction for Begun<'_> {
     }
 
     fn set_head(&self, part: &[u8]) -> Result<()> {
-        self.execute("UPDATE register SET bytes = ?1", [part])
+        let command = "UPDATE register SET bytes = ?1, version = version + 1";
+        self.execute(command, [part])
     }
 
     fn add_machine(&self, machine: &Machine) -> Result<()> {
@@ -317,6 +378,11 @@ impl Transaction for Begun<'_> {
         self.change(command, [name.as_str()])
     }
 
+    fn withdraw_nonce(&self, nonce: &[u8; 32]) -> Result<()> {
+        let command = "DELETE FROM joining WHERE nonce = ?1 AND machine IS NULL";
+        self.execute(command, [nonce])
+    }
+
     fn keep_offer(&self, nonce: &[u8; 32], offered: &Offered) -> Result<()> {
         self.execute(
             "UPDATE joining SET request = ?2, salt = ?3, joined = ?4, replaces = ?5
@@ -335,6 +401,49 @@ impl Transaction for Begun<'_> {
         let command = "UPDATE joining SET machine = ?2 WHERE nonce = ?1";
         self.execute(command, params![nonce, index])
     }
+
+    fn send(&self, kind: u8, body: &[u8]) -> Result<()> {
+        let command = "INSERT INTO outbox (kind, body) VALUES (?1, ?2)";
+        self.execute(command, params![kind, body])
+    }
+
+    fn set_sent(&self, seq: u64, place: u64) -> Result<()> {
+        let command = "UPDATE outbox SET place = ?2 WHERE seq = ?1 AND place IS NULL";
+        let (seq, place) = (seq.cast_signed(), place.cast_signed());
+        self.execute(command, params![seq, place])
+    }
+
+    fn queue(&self, index: u32, now: u64) -> Result<bool> {
+        let command = "INSERT OR IGNORE INTO queued VALUES (?1, ?2)";
+        Ok(self.change(command, params![index, now.cast_signed()])? == 1)
+    }
+
+    fn unqueue(&self, index: u32) -> Result<()> {
+        self.execute("DELETE FROM queued WHERE machine = ?1", [index])
+    }
+
+    fn add_factory(&self, factory: &Factory, now: u64) -> Result<()> {
+        self.execute(
+            "INSERT INTO factory VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                factory.id,
+                factory.prefix.as_str(),
+                factory.machines,
+                factory.used,
+                factory.until.cast_signed(),
+                now.cast_signed(),
+            ],
+        )
+    }
+
+    fn use_factory(&self, id: &[u8; 16]) -> Result<()> {
+        let command = "UPDATE factory SET used = used + 1 WHERE id = ?1";
+        self.execute(command, [id])
+    }
+
+    fn remove_factories(&self, prefix: &str) -> Result<usize> {
+        self.change("DELETE FROM factory WHERE prefix = ?1", [prefix])
+    }
 }
 
 /// A row of [`MACHINE`].
@@ -346,6 +455,19 @@ fn machine(row: &Row<'_>) -> rusqlite::Result<Machine> {
         enrolled_at: row.get::<_, i64>(1)?.cast_unsigned(),
         revoked_in: row.get(2)?,
         salt: row.get(3)?,
+    })
+}
+
+/// A row of [`FACTORY`].
+fn factory(row: &Row<'_>) -> rusqlite::Result<Factory> {
+    let prefix: String = row.get(1)?;
+    let prefix = prefix.parse();
+    Ok(Factory {
+        id: row.get(0)?,
+        prefix: prefix.map_err(|_| damaged("the prefix of a factory is not a name"))?,
+        machines: row.get(2)?,
+        used: row.get(3)?,
+        until: row.get::<_, i64>(4)?.cast_unsigned(),
     })
 }
 

@@ -5,9 +5,10 @@
 //! says so.
 
 use super::epochs::RevokedRows;
-use super::register::append;
+use super::join::gamma;
+use super::register::{append, write_head};
 use super::revoke::not_before_newest;
-use super::{Machine, Store, read_group};
+use super::{LOG_ENROLLED, Locked, Machine, Store, enrolled_body};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{EntryKey, GroupFile, KeyOrigin, Name, RegisterEntry, WallTime, join_session};
@@ -59,7 +60,7 @@ impl Store {
         place.salt = fresh_salt(rng);
         match &issuer.issuer {
             IssuerKey::Bbs04(gamma) => place.issue(gamma),
-            IssuerKey::Xr(gamma) => place.join_here(gamma, rng),
+            IssuerKey::Xr(_) => place.join_here(rng),
         }
     }
 
@@ -71,14 +72,15 @@ impl Store {
         now: u64,
     ) -> Result<Place<'a>, StoreError> {
         self.check_key(issuer)?;
-        let transaction = self.db.begin()?;
-        let group = read_group(&*transaction)?; // another process may have changed it
-        let now = not_before_newest(&group, now)?;
+        let Locked {
+            transaction, group, ..
+        } = self.lock()?;
+        let now = not_before_newest(group, now)?;
         Ok(Place {
             joined: group.epoch_at(WallTime::from_nanos(now)),
             replaces: free(&*transaction, &name)?,
             transaction,
-            group,
+            group: &*group,
             issuer,
             name,
             salt: [0; 16],
@@ -103,10 +105,51 @@ pub(super) fn free(db: &dyn Tables, name: &Name) -> Result<Option<u32>, StoreErr
     }
 }
 
+/// A, x and s for a device. The same for the same request and salt.
+pub(super) fn offer_values(
+    group: &GroupFile,
+    issuer: &IssuerKeyFile,
+    name: &Name,
+    salt: &[u8; 16],
+    request: &RequestFile,
+) -> Result<xr::Offer, StoreError> {
+    let session = join_session(group.id(), &request.nonce, &request.device, name);
+    let x = issuer.derive_x(salt, name.as_str());
+    let s = issuer.derive_s(salt, name.as_str());
+    let genesis = genesis(group)?;
+    Ok(gamma(issuer)?.offer(genesis, &session, &request.request, &x, &s)?)
+}
+
+/// The register entry of an offer that the device accepted, without its place.
+pub(super) fn check_entry(
+    group: &GroupFile,
+    name: &Name,
+    request: &RequestFile,
+    offer: &OfferFile,
+    acceptance: &AcceptanceFile,
+) -> Result<RegisterEntry, StoreError> {
+    let mut entry = offer.entry(name, request, genesis(group)?);
+    if let EntryKey::Xr(device) = &mut entry.key {
+        device.signature = acceptance.signature;
+        device.proof = acceptance.proof.to_bytes();
+    }
+    match entry.check_device(group) {
+        Ok(()) => Ok(entry),
+        Err(_) => Err(StoreError::Device),
+    }
+}
+
+fn genesis(group: &GroupFile) -> Result<&xr::PublicKey, StoreError> {
+    match group.first_public_key() {
+        PublicKey::Xr(key) => Ok(key),
+        PublicKey::Bbs04(_) => Err(StoreError::NoJoin),
+    }
+}
+
 /// A machine's place in the register, while it is being enrolled.
 pub(super) struct Place<'a> {
     pub transaction: Box<dyn Transaction + 'a>,
-    pub group: GroupFile,
+    pub group: &'a GroupFile,
     pub issuer: &'a IssuerKeyFile,
     pub name: Name,
     /// The epoch in force.
@@ -121,54 +164,6 @@ impl<'a> Place<'a> {
         self.issuer.derive_x(&self.salt, self.name.as_str())
     }
 
-    /// The issuer's offer to a device. The same for the same request, salt and place.
-    pub fn offer(
-        &self,
-        gamma: &xr::IssuerKey,
-        request: &RequestFile,
-        how: KeyOrigin,
-    ) -> Result<OfferFile, StoreError> {
-        let session = join_session(self.group.id(), &request.nonce, &request.device, &self.name);
-        let s = self.issuer.derive_s(&self.salt, self.name.as_str());
-        let genesis = self.genesis()?;
-        let offer = gamma.offer(genesis, &session, &request.request, &self.x(), &s)?;
-        let id = self.group.epoch_id(self.joined);
-        Ok(OfferFile {
-            nonce: request.nonce,
-            joined: self.joined,
-            id: id.ok_or_else(|| StoreError::no_epoch(self.joined))?,
-            how,
-            replaces: self.replaces,
-            offer,
-        })
-    }
-
-    /// The register entry of an offer that the device accepted.
-    pub fn entry(
-        &self,
-        request: &RequestFile,
-        offer: &OfferFile,
-        acceptance: &AcceptanceFile,
-    ) -> Result<RegisterEntry, StoreError> {
-        let mut entry = offer.entry(&self.name, request, self.genesis()?);
-        entry.index = self.group.register().machines;
-        if let EntryKey::Xr(device) = &mut entry.key {
-            device.signature = acceptance.signature;
-            device.proof = acceptance.proof.to_bytes();
-        }
-        match entry.check_device(&self.group) {
-            Ok(()) => Ok(entry),
-            Err(_) => Err(StoreError::Device),
-        }
-    }
-
-    pub fn genesis(&self) -> Result<&xr::PublicKey, StoreError> {
-        match self.group.first_public_key() {
-            PublicKey::Xr(key) => Ok(key),
-            PublicKey::Bbs04(_) => Err(StoreError::NoJoin),
-        }
-    }
-
     /// Writes the machine's row and extends the register. Only then are there witnesses.
     pub fn write(&self, entry: &RegisterEntry) -> Result<(), StoreError> {
         self.transaction.add_machine(&Machine {
@@ -177,13 +172,11 @@ impl<'a> Place<'a> {
             revoked_in: None,
             salt: self.salt.to_vec(),
         })?;
-        append(
-            &*self.transaction,
-            &self.group,
-            entry,
-            self.now,
-            self.issuer,
-        )
+        let (db, machines) = (&*self.transaction, self.group.register().machines);
+        let leaf = append(db, machines, entry)?;
+        db.send(LOG_ENROLLED, &enrolled_body(machines, &[leaf]))?;
+        let last = self.group.last_id();
+        write_head(db, machines + 1, last, self.now, self.issuer).map(drop)
     }
 
     fn issue(self, gamma: &bbs04::IssuerKey) -> Result<PendingEnrolment<'a>, StoreError> {
@@ -205,16 +198,29 @@ impl<'a> Place<'a> {
     /// A whole join on this host. The store's half sees what an issuer sees: y' stays in the device's.
     fn join_here(
         self,
-        gamma: &xr::IssuerKey,
         rng: &mut impl CryptoRng,
     ) -> Result<PendingEnrolment<'a>, StoreError> {
         let mut nonce = [0; 32];
         rng.fill_bytes(&mut nonce);
-        let (id, genesis) = (self.group.id(), self.genesis()?);
+        let (id, genesis) = (self.group.id(), genesis(self.group)?);
         let applicant = Applicant::new(id, genesis, nonce, &self.name, rng);
-        let offer = self.offer(gamma, &applicant.request, KeyOrigin::IssuerHost)?;
+        let request = &applicant.request;
+        let values = offer_values(self.group, self.issuer, &self.name, &self.salt, request)?;
+        let joined = self.group.epoch_id(self.joined);
+        let offer = OfferFile {
+            nonce,
+            joined: self.joined,
+            id: joined.ok_or_else(|| StoreError::no_epoch(self.joined))?,
+            how: KeyOrigin::IssuerHost,
+            replaces: self.replaces,
+            offer: values,
+        };
         let (member, acceptance) = applicant.accept(id, genesis, &self.name, &offer, rng)?;
-        let entry = self.entry(&applicant.request, &offer, &acceptance)?;
+        let entry = check_entry(self.group, &self.name, request, &offer, &acceptance)?;
+        let entry = RegisterEntry {
+            index: self.group.register().machines,
+            ..entry
+        };
         self.finish(&entry, MemberKey::Xr(member), Some(applicant.key))
     }
 
@@ -243,9 +249,9 @@ impl<'a> Place<'a> {
     fn epochs(&self) -> Result<Vec<HeldEpoch>, StoreError> {
         let revoked = RevokedRows::read(&*self.transaction, self.issuer)?;
         let x = self.x();
-        let witnesses = revoked.witnesses_of(&self.group, self.issuer, &x, self.now)?;
+        let witnesses = revoked.witnesses_of(self.group, self.issuer, &x, self.now)?;
         let each = witnesses.into_iter().map(|(epoch, witness)| {
-            HeldEpoch::of(&self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
+            HeldEpoch::of(self.group, epoch, witness).ok_or_else(|| StoreError::no_epoch(epoch))
         });
         each.collect()
     }

@@ -5,16 +5,17 @@
 //! fresh x for every offer. So the salt of x and s is drawn with the offer and kept with the request
 //! that it answers; another request gets nothing.
 
-use super::enrol::{Place, free, fresh_salt};
+use super::batch::{JoinAnswer, JoinRound};
+use super::enrol::{free, fresh_salt};
 use super::epochs::RevokedRows;
 use super::revoke::not_before_newest;
-use super::{Machine, Store, read_group, register};
+use super::{Machine, Store};
 use crate::error::StoreError;
-use crate::storage::{Join, Offered, Tables};
-use clew_evidence::{KeyOrigin, Name, WallTime};
+use crate::storage::{Join, Tables};
+use clew_evidence::Name;
 use clew_group::xr;
 use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
-use clew_keys::{IssuerKey, IssuerKeyFile, TextFile};
+use clew_keys::{IssuerKey, IssuerKeyFile};
 use rand_core::CryptoRng;
 
 /// An invitation by which no machine has joined yet.
@@ -115,32 +116,11 @@ impl Store {
         now: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<OfferFile, StoreError> {
-        let gamma = gamma(issuer)?;
-        let join = find(&*self.db, &request.nonce)?;
-        if let Some(offered) = join.offered {
-            if offered.request != *request.payload() {
-                return Err(StoreError::OtherRequest);
-            }
-            return self.repeat(issuer, join.name, offered, now)?.offer(gamma);
+        let round = JoinRound::Request(request.clone());
+        match self.answer_one(issuer, round, now, &mut || fresh_salt(rng))? {
+            JoinAnswer::Offer(offer) => Ok(offer),
+            _ => Err(StoreError::NotOffered),
         }
-        let mut place = self.place(issuer, join.name, now)?;
-        // Again under the lock: two processes may have the same request.
-        if find(&*place.transaction, &request.nonce)?.offered.is_some() {
-            drop(place);
-            return self.offer(issuer, request, now, rng);
-        }
-        place.salt = fresh_salt(rng);
-        let offer = place.offer(gamma, request, KeyOrigin::OwnHost)?;
-        let offered = Offered {
-            request: request.payload().to_vec(),
-            salt: place.salt,
-            joined: place.joined,
-            replaces: place.replaces,
-            machine: None,
-        };
-        place.transaction.keep_offer(&request.nonce, &offered)?;
-        place.transaction.commit()?;
-        Ok(offer)
     }
 
     /// Takes a device's acceptance: enters the machine in the register, publishes it, and only then
@@ -158,41 +138,12 @@ impl Store {
         acceptance: &AcceptanceFile,
         now: u64,
     ) -> Result<CredentialFile, StoreError> {
-        let gamma = gamma(issuer)?;
-        let join = find(&*self.db, &acceptance.nonce)?;
-        let offered = join.offered.ok_or(StoreError::NotOffered)?;
-        let repeat = self.repeat(issuer, join.name, offered, now)?;
-        let index = repeat.admit(gamma, acceptance)?;
-        self.refresh()?;
-        let machine = register::at(&*self.db, index)?;
-        self.credential(issuer, acceptance.nonce, &machine, now)
-    }
-
-    /// The place of an offer again, under the database's write lock.
-    fn repeat<'a>(
-        &'a mut self,
-        issuer: &'a IssuerKeyFile,
-        name: Name,
-        offered: Offered,
-        now: u64,
-    ) -> Result<Repeat<'a>, StoreError> {
-        self.check_key(issuer)?;
-        let transaction = self.db.begin()?;
-        let damaged = || StoreError::Damaged("the request of a join does not decode".to_owned());
-        Ok(Repeat {
-            request: RequestFile::from_payload(&offered.request).ok_or_else(damaged)?,
-            machine: offered.machine,
-            place: Place {
-                group: read_group(&*transaction)?,
-                transaction,
-                issuer,
-                name,
-                joined: offered.joined,
-                replaces: offered.replaces,
-                salt: offered.salt,
-                now,
-            },
-        })
+        let round = JoinRound::Acceptance(acceptance.clone());
+        let no_offer = &mut || [0; 16]; // no salt is drawn for an acceptance
+        match self.answer_one(issuer, round, now, no_offer)? {
+            JoinAnswer::Credential(credential) => Ok(credential),
+            _ => Err(StoreError::NotOffered),
+        }
     }
 
     fn credential(
@@ -219,63 +170,13 @@ impl Store {
     }
 }
 
-fn gamma(issuer: &IssuerKeyFile) -> Result<&xr::IssuerKey, StoreError> {
+pub(super) fn gamma(issuer: &IssuerKeyFile) -> Result<&xr::IssuerKey, StoreError> {
     match &issuer.issuer {
         IssuerKey::Xr(gamma) => Ok(gamma),
         IssuerKey::Bbs04(_) => Err(StoreError::NoJoin),
     }
 }
 
-fn find(db: &dyn Tables, nonce: &[u8; 32]) -> Result<Join, StoreError> {
+pub(super) fn find(db: &dyn Tables, nonce: &[u8; 32]) -> Result<Join, StoreError> {
     db.join(nonce)?.ok_or(StoreError::NoInvitation)
-}
-
-/// An offer that was made before.
-struct Repeat<'a> {
-    place: Place<'a>,
-    request: RequestFile,
-    machine: Option<u32>,
-}
-
-impl Repeat<'_> {
-    fn offer(&self, gamma: &xr::IssuerKey) -> Result<OfferFile, StoreError> {
-        self.place.offer(gamma, &self.request, KeyOrigin::OwnHost)
-    }
-
-    /// Enters the machine, unless it is entered, and returns its row.
-    fn admit(self, gamma: &xr::IssuerKey, acceptance: &AcceptanceFile) -> Result<u32, StoreError> {
-        let offer = self.offer(gamma)?;
-        let Self { place, request, .. } = &self;
-        let entry = place.entry(request, &offer, acceptance)?;
-        if let Some(index) = self.entered(&acceptance.nonce)? {
-            return Ok(index);
-        }
-        if free(&*place.transaction, &place.name)? != place.replaces {
-            return Err(StoreError::NameTaken(place.name.to_string()));
-        }
-        let now = not_before_newest(&place.group, place.now)?;
-        let in_force = place.group.epoch_at(WallTime::from_nanos(now));
-        if place.joined != in_force {
-            return Err(StoreError::OfferExpired {
-                offered: place.joined,
-                in_force,
-            });
-        }
-        place.write(&entry)?;
-        let transaction = &place.transaction;
-        transaction.keep_joined(&acceptance.nonce, entry.index)?;
-        self.place.transaction.commit()?;
-        Ok(entry.index)
-    }
-
-    /// The machine's row, if there is one: as it was found, or as another process made it since.
-    fn entered(&self, nonce: &[u8; 32]) -> Result<Option<u32>, StoreError> {
-        match self.machine {
-            Some(index) => Ok(Some(index)),
-            None => {
-                let again = find(&*self.place.transaction, nonce)?;
-                Ok(again.offered.and_then(|offered| offered.machine))
-            }
-        }
-    }
 }

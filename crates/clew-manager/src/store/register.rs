@@ -1,6 +1,6 @@
 //! The register: machines, their entries, the tree over them, and its checkpoints.
 
-use super::{Store, read_group};
+use super::{Locked, Store, read_group};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
@@ -107,17 +107,19 @@ impl Store {
         now: u64,
     ) -> Result<(), StoreError> {
         self.check_key(issuer)?;
-        let transaction = self.db.begin()?;
-        let group = read_group(&*transaction)?; // another process may have changed it
-        if !write_checkpoint(&*transaction, &group, machines, issuer)? {
+        let Locked {
+            transaction, group, ..
+        } = self.lock()?;
+        if !write_checkpoint(&*transaction, group, machines, issuer)? {
             drop(transaction);
             return self.refresh();
         }
         let present = group.register().machines;
         write_head(&*transaction, present, group.last_id(), now, issuer)?;
-        let group = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
+        let after = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
+        let version = transaction.version()?;
         transaction.commit()?;
-        self.group = group;
+        (self.group, self.version) = (after, version);
         self.publish().map_err(StoreError::not_published)
     }
 }
@@ -206,34 +208,32 @@ fn proof(db: &dyn Transaction, machines: u32) -> Result<Vec<[u8; 32]>, StoreErro
     }
 }
 
-/// Extends the register by one entry, and replaces its head.
+/// Extends the register by one entry behind so many machines, and returns its leaf hash. Its head and
+/// the outbox are the caller's.
 pub(super) fn append(
     db: &dyn Transaction,
-    group: &GroupFile,
+    machines: u32,
     entry: &RegisterEntry,
-    now: u64,
-    issuer: &IssuerKeyFile,
-) -> Result<(), StoreError> {
-    let machines = group.register().machines;
+) -> Result<[u8; 32], StoreError> {
     let after = machines.checked_add(1);
-    let after = after.ok_or(StoreError::Full("machines"))?;
+    after.ok_or(StoreError::Full("machines"))?;
     let leaf = entry.leaf_hash();
     let added =
         from_nodes(db, |nodes| appended_nodes(machines, &leaf, nodes))?.ok_or_else(holes)?;
     for (level, index, hash) in added {
         db.add_node(level, index, &hash)?;
     }
-    write_head(db, after, group.last_id(), now, issuer)
+    Ok(leaf)
 }
 
-/// Replaces the register's head.
+/// Replaces the register's head, and returns it as it stands in the group file.
 pub(super) fn write_head(
     db: &dyn Transaction,
     machines: u32,
     last: EpochId,
     time: u64,
     issuer: &IssuerKeyFile,
-) -> Result<(), StoreError> {
+) -> Result<Vec<u8>, StoreError> {
     let head = RegisterHead {
         last,
         time: WallTime::from_nanos(time),
@@ -241,5 +241,7 @@ pub(super) fn write_head(
         root: root_of(db, machines)?,
         hashes: proof(db, machines)?,
     };
-    db.set_head(&sign_part(&head.encode(), &issuer.manager))
+    let part = sign_part(&head.encode(), &issuer.manager);
+    db.set_head(&part)?;
+    Ok(part)
 }

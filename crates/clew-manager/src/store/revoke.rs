@@ -2,7 +2,7 @@
 
 use super::register::{write_checkpoint, write_head};
 use super::witnesses;
-use super::{Machine, Store, key_of, read_group};
+use super::{LOG_EPOCH, Locked, Machine, Store, epoch_body, key_of, read_group};
 use crate::error::StoreError;
 use crate::index::Progress;
 use crate::storage::{Tables, Transaction};
@@ -126,20 +126,23 @@ impl Store {
         change: impl FnOnce(&dyn Tables, &GroupFile) -> Result<(Change, Vec<Machine>), StoreError>,
     ) -> Result<u32, StoreError> {
         self.check_key(issuer)?;
-        let transaction = self.db.begin()?;
-        let group = read_group(&*transaction)?; // another process may have changed it
-        let when = when.checked(&group)?;
-        let (change, revoked) = change(&*transaction, &group)?;
+        let dir = self.dir.clone();
+        let Locked {
+            transaction, group, ..
+        } = self.lock()?;
+        let when = when.checked(group)?;
+        let (change, revoked) = change(&*transaction, group)?;
         let rebase = matches!(change, Change::Rebase { .. });
-        let record = record(&group, when, change)?;
-        write(&*transaction, &group, issuer, &record, &revoked)?;
-        let group = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
+        let record = record(group, when, change)?;
+        write(&*transaction, group, issuer, &record, &revoked)?;
+        let after = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
         if rebase {
             let epoch = record.epoch;
-            witnesses::stage(&self.dir, &*transaction, &group, issuer, epoch, progress)?;
+            witnesses::stage(&dir, &*transaction, &after, issuer, epoch, progress)?;
         }
+        let version = transaction.version()?;
         transaction.commit()?;
-        self.group = group;
+        (self.group, self.version) = (after, version);
         self.publish().map_err(StoreError::not_published)?;
         Ok(record.epoch)
     }
@@ -172,15 +175,17 @@ fn write(
     transaction.add_record(record.epoch, &part)?;
     for machine in revoked {
         transaction.revoke(machine.entry.index, record.epoch)?;
+        transaction.unqueue(machine.entry.index)?;
     }
+    transaction.send(LOG_EPOCH, &epoch_body(record))?;
     // Readers demand it: the record binds the register, and a checkpoint leads from there on.
     write_checkpoint(transaction, group, record.machines, issuer)?;
     let (last, time) = (record.epoch_id(), record.made.as_nanos());
-    write_head(transaction, record.machines, last, time, issuer)
+    write_head(transaction, record.machines, last, time, issuer).map(drop)
 }
 
 /// The rows to revoke: registered, and never revoked before.
-fn rows_of(db: &dyn Tables, names: &[Name]) -> Result<Vec<Machine>, StoreError> {
+pub(super) fn rows_of(db: &dyn Tables, names: &[Name]) -> Result<Vec<Machine>, StoreError> {
     let distinct: BTreeSet<&Name> = names.iter().collect();
     let rows = distinct.into_iter().map(|name| {
         let row = db.last_machine(name.as_str())?;

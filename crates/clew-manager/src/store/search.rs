@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 pub const INDEXES: &str = "issuer/index";
 
 /// Fewer rows than this are not worth a thread.
-const ROWS_PER_THREAD_MIN: usize = 512;
+pub(super) const ROWS_PER_THREAD_MIN: usize = 512;
 
 impl Store {
     /// The row that signs with the base of `search` in `epoch`: by the index of that epoch, which is
@@ -179,7 +179,7 @@ impl Rows for EpochRows<'_> {
             .collect::<Result<_, _>>()?;
         // Not self: a database connection is one thread's.
         let (epoch, issuer) = (&self.epoch, self.issuer);
-        by_threads(&machines, |part| bases_of(epoch, issuer, part))
+        by_threads(&machines, ROWS_PER_THREAD_MIN, |part| bases_of(epoch, issuer, part))
     }
 }
 
@@ -208,12 +208,15 @@ pub fn keys_of(
 }
 
 /// What `work` makes of the parts of a list, in order, each in a thread of its own.
+///
+/// A part has at least `least` elements: fewer are not worth a thread.
 pub(super) fn by_threads<T: Sync, R: Send>(
     list: &[T],
+    least: usize,
     work: impl Fn(&[T]) -> Result<Vec<R>, StoreError> + Sync,
 ) -> Result<Vec<R>, StoreError> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let part = list.len().div_ceil(cores).max(ROWS_PER_THREAD_MIN);
+    let part = list.len().div_ceil(cores).max(least);
     if list.len() <= part {
         return work(list);
     }

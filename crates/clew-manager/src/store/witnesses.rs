@@ -6,7 +6,7 @@
 //! history, after a backup was restored, has other witnesses.
 
 use super::epochs::RevokedRows;
-use super::search::by_threads;
+use super::search::{ROWS_PER_THREAD_MIN, by_threads};
 use super::{Machine, WITNESSES, register};
 use crate::error::StoreError;
 use crate::index::Progress;
@@ -116,7 +116,7 @@ impl Buckets<'_> {
 
     fn compute(&mut self) -> Result<(), StoreError> {
         let (issuer, in_epoch) = (self.issuer, &self.in_epoch);
-        let witnesses = by_threads(&self.waiting, |machines| {
+        let witnesses = by_threads(&self.waiting, ROWS_PER_THREAD_MIN, |machines| {
             let xs = machines.iter().map(|machine| machine.x(issuer));
             let xs: Zeroizing<Vec<Scalar>> = Zeroizing::new(xs.collect());
             Ok(in_epoch.witness_bytes(&xs))

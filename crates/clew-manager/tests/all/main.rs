@@ -2,6 +2,7 @@
 //! because each costs a link.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod batch;
 mod common;
 mod join;
 mod keys;
@@ -14,6 +15,7 @@ mod store;
 mod threats;
 mod trustee;
 mod update;
+mod upgrade;
 
 #[path = "../../../clew-trustee/tests/dkg/run.rs"]
 #[allow(dead_code, reason = "the tests of clew-trustee use the rest")]

@@ -18,13 +18,13 @@ use clew_manager::{EpochStart, GROUP_FILE, Store, StoreError};
 use std::fs;
 
 /// A device far away from the store. What it keeps is text, as on disk; what it says is text, too.
-struct Far {
+pub struct Far {
     state: String,
 }
 
 impl Far {
     /// Answers an invitation.
-    fn new(invitation: &InvitationFile, group: &CheckedGroup, seed: u64) -> Self {
+    pub fn new(invitation: &InvitationFile, group: &CheckedGroup, seed: u64) -> Self {
         let joining = Joining::begin(travelled(invitation), group, &mut rng(seed)).unwrap();
         Self {
             state: joining.encode().to_string(),
@@ -36,11 +36,11 @@ impl Far {
         Joining::decode(&self.state).unwrap()
     }
 
-    fn request(&self) -> RequestFile {
+    pub fn request(&self) -> RequestFile {
         travelled(self.joining().request())
     }
 
-    fn accept(
+    pub fn accept(
         &mut self,
         offer: &OfferFile,
         group: &CheckedGroup,
@@ -52,7 +52,7 @@ impl Far {
         Ok(travelled(&acceptance))
     }
 
-    fn finish(
+    pub fn finish(
         &self,
         credential: &CredentialFile,
         group: &CheckedGroup,
@@ -78,7 +78,7 @@ fn reopened(acme: &mut TestGroup) -> &mut Store {
 }
 
 impl TestGroup {
-    fn invite(&mut self, name: &str) -> InvitationFile {
+    pub fn invite(&mut self, name: &str) -> InvitationFile {
         let rows = self.group().register().machines as usize + self.invited();
         let mut rng = rng(rows as u64 + 1000);
         let name = name.parse().unwrap();

@@ -1,0 +1,170 @@
+//! The paths of a manager.
+
+use super::Manager;
+use super::feed::{BUNDLE_RECORDS, etag};
+use super::metrics::count;
+use crate::http::Problem;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use clew_evidence::armor::MAX_TEXT_BYTES;
+use clew_keys::TextFile;
+use clew_keys::join::{AcceptanceFile, ClaimFile, RequestFile};
+use clew_keys::witness_file::BUCKET_BYTES_MAX;
+use clew_manager::JoinRound;
+use serde::Deserialize;
+use std::sync::PoisonError;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+
+/// Longest time that a request for the head waits.
+const WAIT_MAX: Duration = Duration::from_secs(50);
+
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+const ASK_AGAIN: &str = "no-cache";
+
+/// The paths of a manager (`spec/manager-service.md` section 2).
+pub fn router(manager: Manager) -> Router {
+    Router::new()
+        .route("/join/claim", post(claim))
+        .route("/join/request", post(request))
+        .route("/join/acceptance", post(acceptance))
+        .route("/feed/head", get(head))
+        .route("/feed/records/{number}", get(bundle))
+        .route("/feed/records/{number}/{width}", get(partial))
+        .route("/feed/witnesses/{epoch}/{bucket}", get(witnesses))
+        .route("/group", get(group))
+        .route("/health", get(health))
+        .route("/metrics", get(metrics))
+        .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES))
+        .with_state(manager)
+}
+
+type Answered = Result<Response, Problem>;
+
+/// Reads the text file that was sent.
+fn read<T: TextFile>(body: &Bytes) -> Result<T, Problem> {
+    let bad = |what: &dyn std::fmt::Display| Problem::new(StatusCode::BAD_REQUEST, "file", what);
+    let text = std::str::from_utf8(body).map_err(|error| bad(&error))?;
+    T::decode(text).map_err(|error| bad(&error))
+}
+
+async fn claim(State(manager): State<Manager>, body: Bytes) -> Answered {
+    let round = JoinRound::Claim(read::<ClaimFile>(&body)?);
+    Ok(manager.answer(round).await?.into_response())
+}
+
+async fn request(State(manager): State<Manager>, body: Bytes) -> Answered {
+    let round = JoinRound::Request(read::<RequestFile>(&body)?);
+    Ok(manager.answer(round).await?.into_response())
+}
+
+async fn acceptance(State(manager): State<Manager>, body: Bytes) -> Answered {
+    let round = JoinRound::Acceptance(read::<AcceptanceFile>(&body)?);
+    Ok(manager.answer(round).await?.into_response())
+}
+
+#[derive(Deserialize)]
+struct Wait {
+    wait: Option<u64>,
+}
+
+async fn head(
+    State(manager): State<Manager>,
+    Query(query): Query<Wait>,
+    headers: HeaderMap,
+) -> Response {
+    count(&manager.metrics.heads);
+    let mut watched = manager.feed.clone();
+    let known = known(&headers);
+    let wait = Duration::from_secs(query.wait.unwrap_or(0)).min(WAIT_MAX);
+    if let (Some(known), false) = (known, wait.is_zero()) {
+        let other = watched.wait_for(|feed| feed.etag != known);
+        let _ = tokio::time::timeout(wait, other).await;
+    }
+    let (name, head) = {
+        let feed = watched.borrow();
+        (feed.etag.clone(), feed.head.clone())
+    };
+    tagged(known, name, head)
+}
+
+/// The content's name that the client has.
+fn known(headers: &HeaderMap) -> Option<&str> {
+    headers.get(IF_NONE_MATCH)?.to_str().ok()
+}
+
+/// A content with its name, or that the client has it already.
+fn tagged(known: Option<&str>, name: String, body: Bytes) -> Response {
+    let is_known = known == Some(&name);
+    let headers = [(ETAG, name), (CACHE_CONTROL, ASK_AGAIN.to_owned())];
+    match is_known {
+        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
+        false => (headers, body).into_response(),
+    }
+}
+
+fn missing(what: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not-here", what)
+}
+
+async fn bundle(State(manager): State<Manager>, Path(number): Path<u32>) -> Answered {
+    let feed = manager.feed.borrow().clone();
+    let bundle = feed.bundles.get(number as usize);
+    let full = bundle.filter(|bundle| bundle.records.len() == BUNDLE_RECORDS);
+    let full = full.ok_or_else(|| missing("there is no such full bundle"))?;
+    let bytes = full.first(BUNDLE_RECORDS, full.checkpoints.len());
+    let bytes = bytes.unwrap_or_default();
+    Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+}
+
+/// `feed/records/N.p/R-C`: the first R records and C checkpoints of bundle N.
+async fn partial(
+    State(manager): State<Manager>,
+    Path((number, width)): Path<(String, String)>,
+) -> Answered {
+    let missing = || missing("there is no such part of a bundle");
+    let number = number.strip_suffix(".p").and_then(|n| n.parse::<usize>().ok());
+    let width = width.split_once('-');
+    let width = width.and_then(|(r, c)| Some((r.parse().ok()?, c.parse().ok()?)));
+    let (number, (records, checkpoints)) = number.zip(width).ok_or_else(missing)?;
+    let feed = manager.feed.borrow().clone();
+    let bundle = feed.bundles.get(number).ok_or_else(missing)?;
+    let bytes = bundle.first(records, checkpoints).ok_or_else(missing)?;
+    Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+}
+
+async fn witnesses(
+    State(manager): State<Manager>,
+    Path((epoch, bucket)): Path<(u32, u32)>,
+) -> Answered {
+    let path = manager.witnesses.join(epoch.to_string()).join(bucket.to_string());
+    let missing = |_| missing("there is no such bucket of witnesses");
+    let file = tokio::fs::File::open(path).await.map_err(missing)?;
+    let mut bytes = Vec::new();
+    let read = file.take(BUCKET_BYTES_MAX as u64).read_to_end(&mut bytes).await;
+    read.map_err(missing)?;
+    Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+}
+
+async fn group(State(manager): State<Manager>, headers: HeaderMap) -> Response {
+    let group = manager.group.read().unwrap_or_else(PoisonError::into_inner).clone();
+    tagged(known(&headers), etag(&group), group)
+}
+
+async fn health(State(manager): State<Manager>) -> Answered {
+    let trouble = manager.trouble.read().unwrap_or_else(PoisonError::into_inner).clone();
+    match trouble {
+        None => Ok("ok\n".into_response()),
+        // The reason names paths: it is for the operator.
+        Some(_) => Err(Problem::busy(5, "the last change was not made or not published")),
+    }
+}
+
+async fn metrics(State(manager): State<Manager>) -> String {
+    manager.metrics.text()
+}

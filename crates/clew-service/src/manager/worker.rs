@@ -1,0 +1,369 @@
+//! The thread that owns the store.
+
+use super::Metrics;
+use super::feed::Feed;
+use super::metrics::count;
+use crate::http::Problem;
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use clew_keys::{IssuerKeyFile, TextFile};
+use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
+use rand_core::CryptoRng;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{oneshot, watch};
+
+/// Most rounds that wait for the store.
+pub const QUEUE_MAX: usize = 1_024;
+
+/// How long a committed change waits at most before it is published, if the disk is not slower.
+pub const PUBLISH_LAG: Duration = Duration::from_millis(200);
+
+/// Most rounds of one invitation within [`ATTEMPTS_TIME`].
+const ATTEMPTS_MAX: u32 = 64;
+const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
+/// Invitations whose attempts are counted at once.
+const ATTEMPTED_MAX: usize = 1 << 16;
+
+/// How long a device that finds the queue full is asked to wait, in seconds.
+const BUSY_SECONDS: u32 = 2;
+
+/// How a manager works.
+#[derive(Clone, Copy, Debug)]
+pub struct ManagerOptions {
+    /// How often an epoch revokes what is queued. `None` for never.
+    pub epoch_every: Option<Duration>,
+    /// The time of day, in nanoseconds since 1970.
+    pub clock: fn() -> u64,
+    /// Told what an operator should see.
+    pub tell: fn(&str),
+}
+
+/// One round, and who waits for its answer.
+struct Job {
+    round: JoinRound,
+    answer: oneshot::Sender<Result<String, Problem>>,
+}
+
+/// A store that is served. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Manager {
+    jobs: SyncSender<Job>,
+    pub(super) feed: watch::Receiver<Arc<Feed>>,
+    pub(super) group: Arc<RwLock<Bytes>>,
+    pub(super) witnesses: PathBuf,
+    /// Why the last change could not be made or published.
+    pub(super) trouble: Arc<RwLock<Option<String>>>,
+    /// What it counts.
+    pub metrics: Arc<Metrics>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Job")
+    }
+}
+
+impl Manager {
+    /// Starts the thread. It ends, with everything published, when all clones are dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub fn start<R: CryptoRng + Send + 'static>(
+        store: Store,
+        issuer: IssuerKeyFile,
+        options: ManagerOptions,
+        rng: R,
+    ) -> Result<(Self, JoinHandle<()>), StoreError> {
+        let bytes = store.group_bytes()?;
+        let first = Arc::new(feed_of(&store, &bytes)?);
+        let (feed, watched) = watch::channel(first);
+        let (jobs, received) = sync_channel(QUEUE_MAX);
+        let manager = Self {
+            jobs,
+            feed: watched,
+            group: Arc::new(RwLock::new(bytes.into())),
+            witnesses: store.witnesses_path(),
+            trouble: Arc::default(),
+            metrics: Arc::default(),
+        };
+        let worker = Worker {
+            last_epoch: last_epoch(&store),
+            store,
+            issuer,
+            options,
+            rng,
+            feed,
+            group: Arc::clone(&manager.group),
+            trouble: Arc::clone(&manager.trouble),
+            metrics: Arc::clone(&manager.metrics),
+            attempts: HashMap::new(),
+            dirty: false,
+        };
+        let thread = std::thread::spawn(move || worker.run(&received));
+        Ok((manager, thread))
+    }
+
+    /// Has a round answered. The answer is text, and all that it tells is on disk.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub async fn answer(&self, round: JoinRound) -> Result<String, Problem> {
+        let (answer, answered) = oneshot::channel();
+        match self.jobs.try_send(Job { round, answer }) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => {
+                count(&self.metrics.queue_full);
+                return Err(Problem::busy(BUSY_SECONDS, "too many devices are joining"));
+            }
+            Err(TrySendError::Disconnected(_)) => return Err(stopped()),
+        }
+        answered.await.unwrap_or_else(|_| Err(stopped()))
+    }
+}
+
+fn stopped() -> Problem {
+    Problem::busy(BUSY_SECONDS, "the service is stopping")
+}
+
+fn feed_of(store: &Store, bytes: &[u8]) -> Result<Feed, StoreError> {
+    let feed = Feed::new(store.group(), bytes);
+    feed.map_err(|error| StoreError::Damaged(error.to_string()))
+}
+
+/// When the newest epoch was made, nanoseconds since 1970.
+fn last_epoch(store: &Store) -> u64 {
+    let newest = store.group().epochs().last();
+    newest.map_or(0, |record| record.made.as_nanos())
+}
+
+struct Worker<R> {
+    store: Store,
+    issuer: IssuerKeyFile,
+    options: ManagerOptions,
+    rng: R,
+    feed: watch::Sender<Arc<Feed>>,
+    group: Arc<RwLock<Bytes>>,
+    trouble: Arc<RwLock<Option<String>>>,
+    metrics: Arc<Metrics>,
+    /// By invitation: how many rounds since when.
+    attempts: HashMap<[u8; 32], (u32, Instant)>,
+    /// A change is not published yet.
+    dirty: bool,
+    /// When the newest epoch was made, nanoseconds since 1970.
+    last_epoch: u64,
+}
+
+impl<R: CryptoRng> Worker<R> {
+    fn run(mut self, jobs: &Receiver<Job>) {
+        let mut next = Instant::now() + PUBLISH_LAG;
+        loop {
+            match jobs.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(first) => self.batch(first, jobs),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if Instant::now() >= next {
+                self.tick();
+                next = Instant::now() + PUBLISH_LAG;
+            }
+        }
+        self.tick();
+    }
+
+    /// Answers the rounds that wait, at most [`ROUNDS_MAX`], in one commit.
+    fn batch(&mut self, first: Job, jobs: &Receiver<Job>) {
+        let mut rounds = Vec::new();
+        let mut answers = Vec::new();
+        for job in std::iter::once(first).chain(jobs.try_iter().take(ROUNDS_MAX - 1)) {
+            match self.may_try(&job.round) {
+                true => {
+                    rounds.push(job.round);
+                    answers.push(job.answer);
+                }
+                false => {
+                    count(&self.metrics.refused);
+                    let _ = job.answer.send(Err(too_many_attempts()));
+                }
+            }
+        }
+        let nonces: Vec<[u8; 32]> = rounds.iter().map(nonce).collect();
+        let now = (self.options.clock)();
+        count(&self.metrics.commits);
+        match self.store.answer(&self.issuer, rounds, now, &mut self.rng) {
+            Ok(answered) => {
+                self.dirty = true;
+                for ((answer, nonce), answered) in answers.into_iter().zip(nonces).zip(answered) {
+                    self.tried(nonce, &answered);
+                    // The device may have gone: it will ask again.
+                    let _ = answer.send(answered.map(text).map_err(|error| problem(&error)));
+                }
+            }
+            Err(error) => {
+                self.failed(&error);
+                for answer in answers {
+                    let _ = answer.send(Err(problem(&error)));
+                }
+            }
+        }
+    }
+
+    /// Whether another round of an invitation is looked at.
+    fn may_try(&mut self, round: &JoinRound) -> bool {
+        match self.attempts.get(&nonce(round)) {
+            Some((tried, since)) => *tried < ATTEMPTS_MAX || since.elapsed() > ATTEMPTS_TIME,
+            None => true,
+        }
+    }
+
+    /// Counts a round of an invitation that there is.
+    fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
+        match answered {
+            Ok(_) => count(&self.metrics.rounds),
+            Err(_) => count(&self.metrics.refused),
+        }
+        if matches!(answered, Err(StoreError::NoInvitation | StoreError::NoFactory)) {
+            return;
+        }
+        if self.attempts.len() >= ATTEMPTED_MAX {
+            self.attempts.retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
+        }
+        if self.attempts.len() >= ATTEMPTED_MAX {
+            self.attempts.clear();
+        }
+        let entry = self.attempts.entry(nonce).or_insert((0, Instant::now()));
+        if entry.1.elapsed() > ATTEMPTS_TIME {
+            *entry = (0, Instant::now());
+        }
+        entry.0 += 1;
+    }
+
+    /// Follows other processes, makes the epoch that is due, and publishes.
+    fn tick(&mut self) {
+        let done = self.tick_or_fail();
+        if let Err(error) = done {
+            self.failed(&error);
+        }
+    }
+
+    fn tick_or_fail(&mut self) -> Result<(), StoreError> {
+        self.dirty |= self.store.follow()?;
+        self.make_epoch()?;
+        if self.dirty {
+            self.store.refresh()?;
+            self.show()?;
+            self.dirty = false;
+            self.set_trouble(None);
+        }
+        Ok(())
+    }
+
+    fn make_epoch(&mut self) -> Result<(), StoreError> {
+        let Some(every) = self.options.epoch_every else {
+            return Ok(());
+        };
+        let now = (self.options.clock)();
+        let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+        if now < self.last_epoch.max(last_epoch(&self.store)).saturating_add(every) {
+            return Ok(());
+        }
+        let when = EpochStart::now(now);
+        let made = self.store.revoke_queued(&self.issuer, when, &mut |_, _| true)?;
+        for epoch in made {
+            count(&self.metrics.epochs);
+            self.last_epoch = now;
+            self.dirty = true;
+            (self.options.tell)(&format!("epoch {epoch}: queued machines are revoked"));
+        }
+        Ok(())
+    }
+
+    /// Shows what is published.
+    fn show(&mut self) -> Result<(), StoreError> {
+        let bytes = self.store.group_bytes()?;
+        if !self.feed.borrow().is_of(self.store.group()) {
+            let feed = Arc::new(feed_of(&self.store, &bytes)?);
+            self.feed.send_replace(feed);
+        }
+        *self.group.write().unwrap_or_else(PoisonError::into_inner) = bytes.into();
+        Ok(())
+    }
+
+    fn failed(&self, error: &StoreError) {
+        count(&self.metrics.failures);
+        self.set_trouble(Some(error.to_string()));
+    }
+
+    /// Keeps what is wrong, and tells it once.
+    fn set_trouble(&self, trouble: Option<String>) {
+        let mut kept = self.trouble.write().unwrap_or_else(PoisonError::into_inner);
+        if *kept != trouble {
+            match &trouble {
+                Some(error) => (self.options.tell)(&format!("{error}; it is tried again")),
+                None => (self.options.tell)("all changes are published again"),
+            }
+            *kept = trouble;
+        }
+    }
+}
+
+fn nonce(round: &JoinRound) -> [u8; 32] {
+    match round {
+        JoinRound::Claim(claim) => claim.nonce,
+        JoinRound::Request(request) => request.nonce,
+        JoinRound::Acceptance(acceptance) => acceptance.nonce,
+    }
+}
+
+fn text(answer: JoinAnswer) -> String {
+    match answer {
+        JoinAnswer::Invitation(file) => file.encode().to_string(),
+        JoinAnswer::Offer(file) => file.encode().to_string(),
+        JoinAnswer::Credential(file) => file.encode().to_string(),
+    }
+}
+
+fn too_many_attempts() -> Problem {
+    Problem {
+        retry_after: Some(ATTEMPTS_TIME.as_secs() as u32),
+        ..Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "attempts",
+            "this invitation was tried too often: try again in an hour",
+        )
+    }
+}
+
+/// What a device is told. What concerns the store alone is for its operator.
+fn problem(error: &StoreError) -> Problem {
+    let (status, rule) = match error {
+        StoreError::NoInvitation => (StatusCode::NOT_FOUND, "no-invitation"),
+        StoreError::NoFactory => (StatusCode::NOT_FOUND, "no-factory"),
+        StoreError::OtherRequest => (StatusCode::CONFLICT, "other-request"),
+        StoreError::NotOffered => (StatusCode::CONFLICT, "not-offered"),
+        StoreError::OfferExpired { .. } => (StatusCode::CONFLICT, "offer-expired"),
+        StoreError::NameTaken(_) => (StatusCode::CONFLICT, "name-taken"),
+        StoreError::Join(_) => (StatusCode::BAD_REQUEST, "join"),
+        StoreError::Device => (StatusCode::BAD_REQUEST, "device"),
+        StoreError::AlreadyRevoked { .. } => (StatusCode::FORBIDDEN, "revoked"),
+        StoreError::FactoryPrefix { .. } => (StatusCode::FORBIDDEN, "factory-prefix"),
+        StoreError::FactoryUsed(_) => (StatusCode::FORBIDDEN, "factory-used"),
+        StoreError::FactoryOver => (StatusCode::FORBIDDEN, "factory-over"),
+        StoreError::NoJoin => (StatusCode::FORBIDDEN, "no-join"),
+        StoreError::Busy(_) => {
+            return Problem::busy(BUSY_SECONDS, "the store is busy");
+        }
+        _ => {
+            let why = "the store failed: nothing was changed, and its operator is told why";
+            return Problem {
+                retry_after: Some(BUSY_SECONDS),
+                ..Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "store", why)
+            };
+        }
+    };
+    Problem::new(status, rule, error)
+}
