@@ -103,6 +103,8 @@ def group_file_(case):
     equal([head.machines.to_bytes(4, "big") for head in group.checkpoints], case.all("checkpoint"), "checkpoints")
     bound = [machines.to_bytes(4, "big") + root for machines, root in (record.size for record in group.records[1:])]
     equal(bound, case.all("bound"), "registers of records")
+    logs = [log.vkey() if log else "none" for log in map(group.log_at, epochs)]
+    equal(logs, case.get("log", ["none"] * len(epochs)), "logs")
     entries = case.all("entry")
     equal(group.register.machines, case.one("machines"), "machines")
     equal(len(entries), case.one("machines"), "entries")

@@ -19,8 +19,8 @@ pub use flow::{
     RuleName, Strength,
 };
 pub use group::{
-    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupWitness, Join, Revoke,
-    SchemeName, Start, Update,
+    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness, Join,
+    LogName, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use trustee::{

@@ -57,6 +57,7 @@ impl Made {
             name: "g".parse().unwrap(),
             scheme,
             opening: Opening::TrustedDealer(Quorum::new(2, 3).unwrap()),
+            log: None,
             now: NOW,
         };
         let made = Store::create(dir, group, None, &mut rng()).unwrap();
