@@ -31,7 +31,6 @@ mod group_file;
 mod judge;
 mod locator;
 mod merkle;
-mod name;
 mod parts;
 mod register;
 mod register_file;
@@ -44,7 +43,7 @@ pub mod wire;
 pub use armor::TextError;
 pub use clew_log::signed;
 pub use clew_packet::GroupId;
-pub use clew_wire::WallTime;
+pub use clew_wire::{BadName, Name, WallTime};
 pub use evidence::{Match, Opening, ReadError};
 pub use fingerprint::{BadFingerprint, DeviceFingerprint, short_epoch_id, short_form};
 pub use group_file::{
@@ -57,7 +56,6 @@ pub use judge::{
 };
 pub use locator::Locator;
 pub use merkle::{appended_nodes, consistency, inclusion, root};
-pub use name::{BadName, Name};
 pub use parts::{
     BadLog, Change, Checkpoint, EpochRecord, Genesis, GroupLog, MAX_PART_BYTES, MAX_REBASE_ROWS,
     MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,

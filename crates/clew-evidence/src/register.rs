@@ -3,7 +3,6 @@
 use crate::fingerprint::DeviceFingerprint;
 use crate::group_file::GroupFile;
 use crate::merkle;
-use crate::name::{MAX_NAME_BYTES, Name};
 use crate::signed::{SIGNATURE_BYTES, holds, strict_key};
 use crate::wire::{read_row, row_bytes};
 use alloc::boxed::Box;
@@ -12,6 +11,7 @@ use clew_group::curve::G1;
 use clew_group::{Invalid, PROOF_BYTES, Proof, PublicKey, Scheme, domain_separator};
 use clew_packet::GroupId;
 use clew_wire::Reader;
+use clew_wire::{MAX_NAME_BYTES, Name};
 use sha2::{Digest, Sha256};
 
 const STATEMENT_DOMAIN: &[u8; 16] = b"clew-device-1\0\0\0";

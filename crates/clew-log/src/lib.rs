@@ -12,7 +12,8 @@
 //! - [`AddCheckpoint`] is what a log sends to a witness, and [`Witnessed`] what a witness remembers
 //!   (`tlog-witness`).
 //!
-//! What a group writes into its log is an [`Entry`] (`spec/log.md`).
+//! What a group writes into its log is an [`entry`] (`spec/log.md`), and [`LogState`] has the rules by
+//! which one may follow the others, and what they say together.
 //!
 //! Whatever the bytes are, nothing panics, and nothing allocates beyond a small multiple of them.
 #![no_std]
@@ -24,9 +25,11 @@ extern crate std;
 
 mod checkpoint;
 mod cosignature;
+pub mod entry;
 mod note;
 mod proof;
 pub mod signed;
+mod state;
 mod text;
 pub mod tile;
 pub mod tree;
@@ -38,6 +41,7 @@ pub use note::{
     BadKey, KeyKind, Note, NoteError, NoteSignature, SIGNATURES_MAX, VerifierKey, sign,
 };
 pub use proof::{Policy, Proof, ProofError};
+pub use state::{Author, CLOCK_DIFFERENCE_MAX, Founder, LogState, Request, Rule, SEAL_MAX};
 pub use witness::{AddCheckpoint, Refusal, Witnessed};
 
 /// A hash of the tree: SHA-256.

@@ -1,17 +1,24 @@
-//! Small tools that several formats share: [`Reader`] and [`Hex`] for bytes, [`reasons!`] for the
+//! Small tools that several formats share: [`Reader`] and [`Hex`] for bytes, [`Name`], [`reasons!`] for the
 //! rules of a specification, [`Instant`] and [`WallTime`], [`disclose`] for values computed from secrets and
 //! [`opaque!`] for types that are not printed.
 //!
 //! Reads no clock, no file and no randomness.
 #![no_std]
 
+extern crate alloc;
+#[cfg(test)]
+#[macro_use]
+extern crate std;
+
 pub mod disclose;
 mod hex;
+mod name;
 mod opaque;
 mod reader;
 mod reasons;
 mod time;
 
 pub use hex::Hex;
+pub use name::{BadName, MAX_NAME_BYTES, Name};
 pub use reader::Reader;
 pub use time::{Instant, WallTime, nanos};

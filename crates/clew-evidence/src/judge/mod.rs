@@ -16,7 +16,6 @@ use crate::credential::Credential;
 use crate::evidence::{Match, Opening};
 use crate::fingerprint::DeviceFingerprint;
 use crate::group_file::CheckedGroup;
-use crate::name::Name;
 use crate::parts::Origin;
 use crate::register::KeyOrigin;
 use crate::request::{Packet, Question, Request};
@@ -27,6 +26,7 @@ use asked::Keys;
 use clew_group::EpochId;
 use clew_group::curve::G1;
 use clew_group::quorum::{Decryption, Quorum, QuorumError, Set, Trustee};
+use clew_wire::Name;
 
 /// What evidence that holds proves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Record 0: the group (spec 2.1).
 
 use super::{GroupLog, KIND_GENESIS, SharingRecord, body_hash, read_time};
-use crate::name::Name;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use clew_group::{EpochId, FOUNDING_BYTES, Scheme};
 use clew_packet::GroupId;
+use clew_wire::Name;
 use clew_wire::{Reader, WallTime};
 
 /// Record 0: the group.

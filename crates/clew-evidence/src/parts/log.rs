@@ -1,10 +1,9 @@
 //! The log that a group writes into, as a record names it (spec 2.6).
 
-use crate::name::Name;
 use crate::signed::strict_key;
 use alloc::vec::Vec;
 use clew_log::{KeyKind, VerifierKey};
-use clew_wire::Reader;
+use clew_wire::{Name, Reader};
 use core::fmt;
 
 const NO_LOG: u8 = 0;

@@ -5,8 +5,10 @@
 //! Lists have at most [`SIZE_MAX`](crate::SIZE_MAX) entries.
 
 mod consistency;
+mod frontier;
 
 pub use consistency::{CONSISTENCY_HASHES_MAX, Size, consistency, leads};
+pub use frontier::Frontier;
 
 use crate::{Hash, SIZE_MAX};
 use alloc::vec;

@@ -1,15 +1,15 @@
 //! Names of groups and machines.
 
+use crate::Reader;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
-use clew_wire::Reader;
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 /// Longest name, in bytes of UTF-8.
-pub(crate) const MAX_NAME_BYTES: usize = 64;
+pub const MAX_NAME_BYTES: usize = 64;
 
 /// The code points that no name has (`group-file.md` 1): control characters, invisible ones, and
 /// blanks other than the space.
