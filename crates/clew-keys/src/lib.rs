@@ -3,6 +3,7 @@
 //!
 //! - [`MemberKeyFile`], [`IssuerKeyFile`] and [`TrusteeKeyFile`] are the key files, and [`encryption`]
 //!   is their encryption; `spec/key-file.md` is the format.
+//! - An [`Author`] writes into a group's log, and [`LogKeyFile`] is the key of a log or a witness.
 //! - [`update`] brings a member key to the epochs in force and announced, with the group file alone;
 //!   after a rebase also with a [`witness_file`].
 //! - [`join`] has the files by which a device joins from its own host, and the device's side.
@@ -19,7 +20,7 @@ pub mod update;
 pub mod witness_file;
 
 pub use key_file::{
-    HeldEpoch, IssuerKey, IssuerKeyFile, MAX_HELD_EPOCHS, MemberKeyFile, OpeningShare,
-    TrusteeKeyFile,
+    Author, AuthorKeyFile, HeldEpoch, IssuerKey, IssuerKeyFile, LogKeyFile, MAX_HELD_EPOCHS,
+    MemberKeyFile, OpeningShare, TrusteeKeyFile,
 };
 pub use text_file::TextFile;

@@ -1,10 +1,14 @@
-//! Key files: the member's, the issuer's, a trustee's. Formats in `spec/key-file.md`.
+//! Key files: the member's, the issuer's, a trustee's, an author's, a log's. Formats in `spec/key-file.md`.
 
+mod author;
 mod issuer;
+mod log;
 mod member;
 mod trustee;
 
+pub use author::{Author, AuthorKeyFile};
 pub use issuer::{IssuerKey, IssuerKeyFile};
+pub use log::LogKeyFile;
 pub use member::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};
 pub use trustee::{OpeningShare, TrusteeKeyFile};
 
