@@ -11,7 +11,8 @@ pub use revoked::MAX_STEPS;
 pub use rule::{GroupFileError, Rule};
 
 use crate::parts::{
-    Change, Checkpoint, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead, SharingRecord,
+    Change, Checkpoint, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead,
+    SharingRecord,
 };
 use crate::register::RegisterEntry;
 use alloc::vec;
@@ -253,7 +254,9 @@ impl GroupFile {
     pub fn logs(&self) -> impl Iterator<Item = &GroupLog> {
         let later = self.logs.iter().filter_map(|since| self.record(*since));
         let first = self.genesis.log.as_ref();
-        first.into_iter().chain(later.filter_map(|record| record.change.log()))
+        first
+            .into_iter()
+            .chain(later.filter_map(|record| record.change.log()))
     }
 
     /// Returns the last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and

@@ -71,10 +71,14 @@ fn what_was_signed_is_read() {
         let warrant = signed(draft.clone());
         let read = Warrant::decode(&warrant.encode()).unwrap();
         assert_eq!(read, warrant);
-        assert_eq!((read.draft(), read.issuer()), (&draft, &key(8).verifying_key().to_bytes()));
+        assert_eq!(
+            (read.draft(), read.issuer()),
+            (&draft, &key(8).verifying_key().to_bytes())
+        );
         assert_eq!(read.draft().scope.digests, [[5; 32], [6; 32]]);
     }
-    let most = (0..WARRANT_DIGESTS_MAX as u16).map(|i| core::array::from_fn(|at| i.to_be_bytes()[at % 2]));
+    let most =
+        (0..WARRANT_DIGESTS_MAX as u16).map(|i| core::array::from_fn(|at| i.to_be_bytes()[at % 2]));
     let largest = WarrantDraft {
         reference: "x".repeat(64).parse().unwrap(),
         scope: Scope::new(Question::Opening, most.collect()).unwrap(),
@@ -92,10 +96,16 @@ fn every_byte_counts() {
     for at in 0..payload.len() {
         let mut bytes = payload.clone();
         bytes[at] ^= 1;
-        assert!(Warrant::decode(&armor::encode("", LABEL, &bytes)).is_err(), "byte {at}");
+        assert!(
+            Warrant::decode(&armor::encode("", LABEL, &bytes)).is_err(),
+            "byte {at}"
+        );
     }
     for cut in 0..payload.len() {
-        assert!(Warrant::decode(&armor::encode("", LABEL, &payload[..cut])).is_err(), "{cut} bytes");
+        assert!(
+            Warrant::decode(&armor::encode("", LABEL, &payload[..cut])).is_err(),
+            "{cut} bytes"
+        );
     }
 }
 
@@ -104,8 +114,14 @@ fn other_texts_are_refused() {
     let draft = opening().encode();
     let warrant = signed(opening()).encode();
     assert_eq!(Warrant::decode(&draft).unwrap_err().as_str(), "label");
-    assert_eq!(WarrantDraft::decode(&warrant).unwrap_err().as_str(), "label");
-    assert_eq!(Warrant::decode("a letter").unwrap_err().as_str(), "not-a-key");
+    assert_eq!(
+        WarrantDraft::decode(&warrant).unwrap_err().as_str(),
+        "label"
+    );
+    assert_eq!(
+        Warrant::decode("a letter").unwrap_err().as_str(),
+        "not-a-key"
+    );
     let damaged = warrant.replacen("clew-warrant-1 A", "clew-warrant-1 B", 1);
     assert_eq!(Warrant::decode(&damaged).unwrap_err().as_str(), "damaged");
 }
@@ -118,13 +134,23 @@ fn layout() {
     for (at, value) in [(16, 3), (16, 0), (machine, 1), (49, 0), (49, 65)] {
         let mut bytes = statement.clone();
         bytes[at] = value;
-        assert_eq!(refused_payload(bytes), WarrantRule::Layout.into(), "byte {at}");
+        assert_eq!(
+            refused_payload(bytes),
+            WarrantRule::Layout.into(),
+            "byte {at}"
+        );
     }
-    assert_eq!(refused_payload([&statement[..], &[0]].concat()), WarrantRule::Layout.into());
+    assert_eq!(
+        refused_payload([&statement[..], &[0]].concat()),
+        WarrantRule::Layout.into()
+    );
     let mut weak = opening();
     weak.requester.key = [0; 32];
     assert_eq!(refused(weak.clone()), WarrantRule::Layout.into());
-    assert_eq!(weak.sign("court".parse().unwrap(), &key(8)), Err(WarrantRule::Layout));
+    assert_eq!(
+        weak.sign("court".parse().unwrap(), &key(8)),
+        Err(WarrantRule::Layout)
+    );
 }
 
 #[test]
@@ -157,13 +183,23 @@ fn scope() {
     let many = (0..=256_u16).map(|i| core::array::from_fn(|at| i.to_be_bytes()[at % 2]));
     let mut many: Vec<[u8; 32]> = many.collect();
     many.sort_unstable();
-    for digests in [vec![], vec![[5; 32], [5; 32]], vec![[6; 32], [5; 32]], many.clone()] {
+    for digests in [
+        vec![],
+        vec![[5; 32], [5; 32]],
+        vec![[6; 32], [5; 32]],
+        many.clone(),
+    ] {
         let bad = with(Question::Opening, digests);
         assert_eq!(refused(bad.clone()), WarrantRule::Scope.into());
         assert_eq!(bad.check(), Err(WarrantRule::Scope));
     }
-    let nobody = Question::Match { machine: NO_MACHINE };
-    assert_eq!(refused(with(nobody, vec![[5; 32]])), WarrantRule::Scope.into());
+    let nobody = Question::Match {
+        machine: NO_MACHINE,
+    };
+    assert_eq!(
+        refused(with(nobody, vec![[5; 32]])),
+        WarrantRule::Scope.into()
+    );
     assert_eq!(Scope::new(Question::Opening, many), Err(WarrantRule::Scope));
 }
 
@@ -171,10 +207,16 @@ fn scope() {
 fn signature() {
     let mut other = signed(opening());
     other.issuer = key(7).verifying_key().to_bytes();
-    assert_eq!(Warrant::decode(&other.encode()), Err(WarrantRule::Signature.into()));
+    assert_eq!(
+        Warrant::decode(&other.encode()),
+        Err(WarrantRule::Signature.into())
+    );
     let mut weak = signed(opening());
     weak.issuer = [0; 32];
-    assert_eq!(Warrant::decode(&weak.encode()), Err(WarrantRule::Signature.into()));
+    assert_eq!(
+        Warrant::decode(&weak.encode()),
+        Err(WarrantRule::Signature.into())
+    );
 }
 
 #[test]
@@ -183,12 +225,21 @@ fn a_request_asks_what_the_warrant_allows() {
     let (opening, matching) = (signed(opening()), signed(matching()));
     assert_eq!(opening.check_request(&request(Question::Opening)), Ok(()));
     assert_eq!(matching.check_request(&request(machine)), Ok(()));
-    assert_eq!(opening.check_request(&request(machine)), Err(WarrantRule::Question));
+    assert_eq!(
+        opening.check_request(&request(machine)),
+        Err(WarrantRule::Question)
+    );
     let asked = request(Question::Opening);
     assert_eq!(matching.check_request(&asked), Err(WarrantRule::Question));
-    let group = Request { group: GroupId([0; 16]), ..asked.clone() };
+    let group = Request {
+        group: GroupId([0; 16]),
+        ..asked.clone()
+    };
     assert_eq!(opening.check_request(&group), Err(WarrantRule::Group));
-    let packet = Request { signature_digest: [7; 32], ..asked };
+    let packet = Request {
+        signature_digest: [7; 32],
+        ..asked
+    };
     assert_eq!(opening.check_request(&packet), Err(WarrantRule::Packet));
     let other = request(Question::Match { machine: [8; 32] });
     assert_eq!(matching.check_request(&other), Err(WarrantRule::Machine));
@@ -197,13 +248,18 @@ fn a_request_asks_what_the_warrant_allows() {
 #[test]
 fn a_warrant_has_its_time() {
     let (warrant, tick) = (signed(opening()), Duration::from_nanos(1));
-    let WarrantDraft { issued, expires, .. } = *warrant.draft();
+    let WarrantDraft {
+        issued, expires, ..
+    } = *warrant.draft();
     let before = |time: WallTime| WallTime::from_nanos(time.as_nanos() - 1);
     assert_eq!(warrant.check_time(before(issued)), Err(WarrantRule::Early));
     assert_eq!(warrant.check_time(issued), Ok(()));
     assert_eq!(warrant.check_time(before(expires)), Ok(()));
     assert_eq!(warrant.check_time(expires), Err(WarrantRule::Expired));
-    assert_eq!(warrant.check_time(expires + tick), Err(WarrantRule::Expired));
+    assert_eq!(
+        warrant.check_time(expires + tick),
+        Err(WarrantRule::Expired)
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
 use crate::storage;
-use clew_evidence::{Genesis, GroupLog, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part};
+use clew_evidence::{
+    Genesis, GroupLog, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part,
+};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};

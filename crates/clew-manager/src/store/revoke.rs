@@ -7,8 +7,8 @@ use crate::error::StoreError;
 use crate::index::Progress;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
-    Change, EpochRecord, GroupFile, GroupLog, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
-    Name, WallTime, sign_part,
+    Change, EpochRecord, GroupFile, GroupLog, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS,
+    MAX_STEPS_PER_RECORD, Name, WallTime, sign_part,
 };
 use clew_group::{PublicKey, xr};
 use clew_keys::{IssuerKey, IssuerKeyFile};

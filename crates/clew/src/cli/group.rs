@@ -59,23 +59,23 @@ pub struct GroupCreate {
     /// Transparency log of the group, as ORIGIN+ID+KEY. Trustees then answer only requests that
     /// this log has [default: none]
     #[arg(long, value_name = "VKEY", value_parser = log_key)]
-    pub log: Option<GroupLog>,
+    pub log: Option<Box<GroupLog>>,
     /// What encrypts the new keys.
     #[command(flatten)]
     pub seal: Seal,
 }
 
 /// Reads the verifier key of a log.
-fn log_key(text: &str) -> Result<GroupLog, String> {
+fn log_key(text: &str) -> Result<Box<GroupLog>, String> {
     let key = text.parse::<VerifierKey>().map_err(|e| e.to_string())?;
-    GroupLog::new(key).map_err(|e| e.to_string())
+    GroupLog::new(key).map(Box::new).map_err(|e| e.to_string())
 }
 
 /// A log by its verifier key, or none.
 #[derive(Clone, Debug)]
 pub enum LogName {
     /// This log.
-    Log(GroupLog),
+    Log(Box<GroupLog>),
     /// No log.
     None,
 }

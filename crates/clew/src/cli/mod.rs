@@ -11,16 +11,17 @@ mod live;
 mod trustee;
 mod tunnel;
 mod verify;
+mod warrant;
 
-pub use court::{Extract, Judge, Match, Open, PacketOf, Share};
+pub use court::{Extract, Judge, Match, Open, PacketOf, Salt, Share};
 pub use flow::{
     AlgorithmName, CarriageName, CarriageOptions, DigestBytes, Flow, FlowCheck, FlowExtract,
     FlowInspect, FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, KnownFlows,
     RuleName, Strength,
 };
 pub use group::{
-    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness, Join,
-    LogName, Revoke, SchemeName, Start, Update,
+    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
+    Join, LogName, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use trustee::{
@@ -32,6 +33,7 @@ pub use tunnel::{
 };
 
 pub use verify::{Observe, Verify};
+pub use warrant::{Warrant, WarrantCreate, WarrantShow, WarrantSign};
 
 use crate::secrets::Unlock;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -94,6 +96,9 @@ pub enum Command {
     Match(Match),
     /// Check an opening or a match offline, using public files
     Judge(Judge),
+    /// Draft, sign and show warrants, without which trustees with a policy answer nobody
+    #[command(subcommand)]
+    Warrant(Warrant),
     /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),

@@ -17,12 +17,14 @@ mod register;
 mod restore;
 mod share;
 mod show;
+mod shown;
 mod sign;
 mod strip;
 mod trustee;
 mod tunnel;
 mod verdict;
 mod verify;
+mod warrant;
 
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Status};
@@ -46,6 +48,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
+        Command::Warrant(arguments) => warrant::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),

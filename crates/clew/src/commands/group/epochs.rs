@@ -5,7 +5,7 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::progress::while_counting;
 use crate::secrets::Unlock;
-use clew_evidence::{Change, GroupFile, Name};
+use clew_evidence::{Change, GroupFile, GroupLog, Name};
 use clew_manager::{EpochStart, Store, StoreError};
 use std::path::Path;
 
@@ -38,7 +38,10 @@ pub fn set_log(arguments: &GroupSetLog) -> Result<Status, Failure> {
     let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let (log, what) = match &arguments.log {
-        LogName::Log(log) => (Some(log.clone()), format!("log {}", log.key().name())),
+        LogName::Log(log) => (
+            Some(GroupLog::clone(log)),
+            format!("log {}", log.key().name()),
+        ),
         LogName::None => (None, "no log".to_owned()),
     };
     let epoch = store.set_log(&issuer, log, when)?;

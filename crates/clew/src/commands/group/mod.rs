@@ -55,7 +55,7 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
         name: name.clone(),
         scheme: arguments.scheme.into(),
         opening: Opening::TrustedDealer(quorum),
-        log: arguments.log.clone(),
+        log: arguments.log.as_deref().cloned(),
         now: clock::now_ns(),
     };
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;

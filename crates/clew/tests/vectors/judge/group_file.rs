@@ -1,6 +1,8 @@
 //! Vectors of the group file.
 
-use clew_evidence::{CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, GroupLog, RegisterEntry, short_epoch_id};
+use clew_evidence::{
+    CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, GroupLog, RegisterEntry, short_epoch_id,
+};
 use clew_group::PublicKey;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
