@@ -33,7 +33,7 @@ pub use tunnel::{
 };
 
 pub use verify::{Observe, Verify};
-pub use warrant::{Warrant, WarrantCreate, WarrantShow, WarrantSign};
+pub use warrant::{Warrant, WarrantCreate, WarrantRequest, WarrantShow, WarrantSign};
 
 use crate::secrets::Unlock;
 use clap::{Args, Parser, Subcommand, ValueEnum};

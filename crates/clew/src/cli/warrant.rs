@@ -1,6 +1,6 @@
 //! Warrants: `clew warrant`.
 
-use super::NewFile;
+use super::{NewFile, PacketOf};
 use crate::secrets::Unlock;
 use clap::{Args, Subcommand};
 use clew_evidence::Name;
@@ -12,7 +12,9 @@ A court signs what an investigator drafted; trustees with a policy answer nobody
                    --for investigator.pub --reference '4 KLs 17/26' -o case.draft
   2. court         clew warrant show case.draft --capture in.pcap
                    clew warrant sign --key court.key case.draft -o case.warrant
-  3. trustees      clew share --warrant case.warrant --policy policy.toml ...
+  3. investigator  clew warrant request --warrant case.warrant --key investigator.key
+                   --group group.clew in.pcap --packet 7 -o case.entry     if the group has a log
+  4. trustees      clew share --warrant case.warrant --policy policy.toml ...
 A digest in a warrant names a signature. To open one packet opens all packets under its signature:
 clew warrant show counts them in a capture.";
 
@@ -24,6 +26,8 @@ pub enum Warrant {
     Create(WarrantCreate),
     /// Sign a draft as a court
     Sign(WarrantSign),
+    /// Write the entry by which a request under a warrant gets into the group's log
+    Request(WarrantRequest),
     /// Say what a warrant or a draft allows, who signed it, and whether it is in force
     Show(WarrantShow),
 }
@@ -72,6 +76,35 @@ pub struct WarrantSign {
     /// Draft that clew warrant create wrote
     #[arg(value_name = "DRAFT")]
     pub draft: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+    /// What decrypts the key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const REQUEST_HELP: &str = "\
+Add the entry to the group's log and get the log's proof of it: trustees need the proof. The entry has
+the whole warrant in it, and so makes it public, unless --seal is used.";
+
+/// `clew warrant request`
+#[derive(Args, Debug)]
+#[command(after_help = REQUEST_HELP)]
+pub struct WarrantRequest {
+    /// Author key of the requester, whom the warrant names
+    #[arg(long, value_name = "REQUESTER.key")]
+    pub key: PathBuf,
+    /// Warrant
+    #[arg(long, value_name = "WARRANT")]
+    pub warrant: PathBuf,
+    /// Which packet.
+    #[command(flatten)]
+    pub of: PacketOf,
+    /// Seal the warrant for this number of days (1 to 366): the log counts the request at once, and the
+    /// warrant becomes public then. Prints the salt that trustees need
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=366))]
+    pub seal: Option<u16>,
     /// Where to write.
     #[command(flatten)]
     pub out: NewFile,

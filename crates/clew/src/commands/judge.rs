@@ -9,8 +9,8 @@ use crate::failure::{Failure, Status};
 use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{
-    CheckedGroup, Fault, Judgement, Match, Opening, ReadError, Request, Row, TextError,
-    judge_match, judge_opening,
+    CheckedGroup, DeviceFingerprint, Fault, Judgement, Match, Opening, ReadError, Request, Row,
+    TextError, Warrant, WarrantError, judge_match, judge_opening,
 };
 use serde_json::json;
 use std::fmt::Display;
@@ -39,9 +39,15 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     });
     let judgement = judged.map_err(|fault| refuted(arguments, &fault))?;
     check_warrant(arguments, file.request())?;
+    let allowed = check_allowed(arguments, file.request())?;
     let matter = Matter::of(&arguments.input, evidence)?;
     let warrant = file.request().warrant.as_ref();
     verdict::tell(&group, &matter, warrant, &judgement, arguments.json);
+    if let (Some(warrant), false) = (allowed, arguments.json) {
+        say!("  warrant by {}", warrant.issuer_name());
+        say!("             {}", DeviceFingerprint::of(warrant.issuer()));
+        say!("             (compare the key with one that you have from the court)");
+    }
     Ok(Status::Yes)
 }
 
@@ -63,6 +69,23 @@ fn check_warrant(arguments: &Judge, request: &Request) -> Result<(), Failure> {
     };
     let why = format!("the trustees were shown {shown} (rule {WARRANT_PIN})");
     Err(no(arguments, WARRANT_PIN, None, why))
+}
+
+/// If the warrant that was given has clew's own form: that it holds and allows the request.
+fn check_allowed(arguments: &Judge, request: &Request) -> Result<Option<Warrant>, Failure> {
+    let Some(path) = &arguments.warrant else {
+        return Ok(None);
+    };
+    let Ok(text) = secrets::read_text(path) else {
+        return Ok(None); // some other document
+    };
+    let warrant = match Warrant::decode(&text) {
+        Err(WarrantError::Text(_)) => return Ok(None),
+        Err(WarrantError::Rule(rule)) => Err(rule),
+        Ok(warrant) => warrant.check_request(request).map(|()| warrant),
+    };
+    let warrant = warrant.map_err(|rule| no(arguments, rule.as_str(), None, rule))?;
+    Ok(Some(warrant))
 }
 
 fn no(arguments: &Judge, rule: &str, trustee: Option<u8>, why: impl Display) -> Failure {

@@ -299,7 +299,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     put(path, text.as_bytes())
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// Writes a public file, never over another one.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     secrets::check_named(path)?;
     write_atomically(path, bytes, MODE_PUBLIC, IfExists::Refuse).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => exists(path),

@@ -3,20 +3,22 @@
 use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
 use super::register::Register;
-use super::share::{check_new, write};
-use crate::cli::{Warrant as Command, WarrantCreate, WarrantShow, WarrantSign};
+use super::share::{check_new, put, write};
+use crate::cli::{Warrant as Command, WarrantCreate, WarrantRequest, WarrantShow, WarrantSign};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
 use clew_evidence::{
-    DeviceFingerprint, GroupFile, Question, Requester, Scope, WallTime, Warrant, WarrantDraft,
-    WarrantError,
+    DeviceFingerprint, GroupFile, Question, Request, Requester, Scope, WallTime, Warrant,
+    WarrantDraft, WarrantError,
 };
 use clew_keys::{Author, AuthorKeyFile, TextFile};
+use clew_log::entry::{Asks, Body, Entry, Filed, Seal, Warrant as LoggedWarrant};
 use clew_wire::Hex;
 use rand_core::Rng;
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ pub fn run(arguments: &Command) -> Result<Status, Failure> {
     match arguments {
         Command::Create(arguments) => create(arguments),
         Command::Sign(arguments) => sign(arguments),
+        Command::Request(arguments) => request(arguments),
         Command::Show(arguments) => show(arguments),
     }
 }
@@ -109,6 +112,57 @@ fn sign(arguments: &WarrantSign) -> Result<Status, Failure> {
     say!("warrant: {}", output.display());
     tell(warrant.draft());
     tell_issuer(&warrant);
+    Ok(Status::Yes)
+}
+
+fn request(arguments: &WarrantRequest) -> Result<Status, Failure> {
+    let (of, output, path) = (&arguments.of, &arguments.out.output, &arguments.warrant);
+    check_new(output)?;
+    check_rereadable(&of.input)?;
+    let group = read_group_file(&of.group)?;
+    let text = secrets::read_text(path)?;
+    let warrant = Warrant::decode(&text).map_err(|error| unread(path, &error))?;
+    let evidence = Evidence::verified(&of.input, of.packet, &group)?;
+    let scope = &warrant.draft().scope;
+    let hash = Sha256::digest(&*text).into();
+    let asked = Request::new(&group, scope.question, &evidence.packet(), Some(hash));
+    let asked = asked.ok_or_else(|| Failure::new("bbs04 groups do not support matches"))?;
+    let now = clock::wall_time();
+    let allowed = warrant.check_request(&asked);
+    let allowed = allowed.and_then(|()| warrant.check_time(now));
+    allowed.map_err(|rule| Failure::file(path, rule))?;
+    let key = arguments
+        .unlock
+        .load(&arguments.key, AuthorKeyFile::decode)?;
+    if key.public().signs.as_bytes() != &warrant.draft().requester.key {
+        return Err(Failure::file(path, "the warrant names another requester")
+            .hint("use --key with the key that the warrant names"));
+    }
+    let mut salt = [0; 32];
+    random::os().fill_bytes(&mut salt);
+    let file = text.as_bytes().to_vec();
+    let shown = LoggedWarrant { salt, file };
+    let body = Body::Request(Filed {
+        asks: match scope.question {
+            Question::Opening => Asks::Opening,
+            Question::Match { .. } => Asks::Match,
+        },
+        request: asked.logged_id(),
+        signatures: scope.digests.len() as u32,
+        warrant: shown.hash(),
+        seal: match arguments.seal {
+            None => Seal::Open(shown),
+            Some(days) => Seal::Until(now + u32::from(days) * DAY),
+        },
+    });
+    let entry = Entry::sign(group.id().0, now, body, &key.signing_key());
+    let entry = entry.ok_or_else(|| Failure::file(path, "too long for a log's entry"))?;
+    put(output, &entry.encode())?;
+    say!("entry for the group's log: {}", output.display());
+    if arguments.seal.is_some() {
+        say!("  salt       {}  (for trustees: --salt)", Hex(&salt));
+    }
+    say!("  Next: add it to the log, and give its proof to the trustees");
     Ok(Status::Yes)
 }
 

@@ -1,14 +1,17 @@
 //! Who allowed a request, and who can see it: the warrant's rules, and those of the group's log
 //! (`spec/opening.md` section 3). Pure: what was shown, what was kept and the time are arguments.
 
+mod rule;
+
+pub use rule::Unapproved;
+
 use crate::policy::{Policy, Waivable};
 use crate::rules::Case;
 use clew_evidence::{GroupLog, Question, Request, WallTime, Warrant, WarrantError, WarrantRule};
 use clew_group::quorum::Trustee;
 use clew_log::entry::{Answer, Asks, Body, Filed, Logged, Seal, warrant_hash};
-use clew_log::{AddCheckpoint, Checkpoint, Proof, ProofError, tree};
+use clew_log::{AddCheckpoint, Checkpoint, Proof, tree};
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -59,101 +62,6 @@ pub enum Step {
     Decide,
     /// To give a share.
     Give,
-}
-
-/// The rules of `spec/opening.md` section 3 about warrants and logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Unapproved {
-    /// The trustee knows a later epoch of this group.
-    #[error("the group file is older than one that this trustee used, or the clock is behind")]
-    GroupOlder,
-    /// The group file has another history than one before.
-    #[error("the group file has another history than one that this trustee used")]
-    GroupFork,
-    /// The group has a log, and the trustee no policy.
-    #[error("the group has a log: the trustee needs a policy")]
-    NoPolicy,
-    /// No warrant was shown, or another than the request's.
-    #[error("the request's warrant was not shown")]
-    WarrantMissing,
-    /// The file is no warrant, or a rule of warrants is broken.
-    #[error("{0}")]
-    Warrant(WarrantRule),
-    /// The warrant's file is of another kind.
-    #[error("the warrant's file is not a warrant that clew warrant sign wrote")]
-    WarrantText,
-    /// The policy does not name the issuer.
-    #[error("the policy does not let this key issue warrants")]
-    WarrantIssuer,
-    /// Somebody else than the warrant names filed the request.
-    #[error("the warrant names another requester than the one who filed the request")]
-    WarrantRequester,
-    /// The group has a log, and the proof of the request is missing.
-    #[error("the group has a log: need the proof that it has the request")]
-    LogMissing,
-    /// The request names a place in a log, and the group has none.
-    #[error("the request names a log, and the group has none")]
-    LogUnexpected,
-    /// The policy names no witness, or not the trustee's own author key.
-    #[error(
-        "the policy needs witnesses and the trustee's own author key, because the group has a log"
-    )]
-    LogPolicy,
-    /// The proof does not hold.
-    #[error("the log's proof: {0}")]
-    LogProof(ProofError),
-    /// The entry is not that of this request.
-    #[error("the log's entry is not the entry of this request")]
-    LogEntry,
-    /// The checkpoint is smaller than one that the trustee saw.
-    #[error("the log's checkpoint is older than one that this trustee saw")]
-    LogOlder,
-    /// Nothing shows that the checkpoint continues the one that the trustee saw.
-    #[error("the log's checkpoint is not proved to continue the one that this trustee saw")]
-    LogConsistency,
-    /// The log does not have the trustee's own yes.
-    #[error("the log does not have this trustee's decision yet")]
-    LogDecision,
-}
-
-impl Unapproved {
-    /// Returns the name that the specification gives the rule.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::GroupOlder => "group-older",
-            Self::GroupFork => "group-fork",
-            Self::NoPolicy => "no-policy",
-            Self::WarrantMissing => "warrant-missing",
-            Self::Warrant(rule) => rule.as_str(),
-            Self::WarrantText => "warrant-text",
-            Self::WarrantIssuer => "warrant-issuer",
-            Self::WarrantRequester => "warrant-requester",
-            Self::LogMissing => "log-missing",
-            Self::LogUnexpected => "log-unexpected",
-            Self::LogPolicy => "log-policy",
-            Self::LogProof(_) => "log-proof",
-            Self::LogEntry => "log-entry",
-            Self::LogOlder => "log-older",
-            Self::LogConsistency => "log-consistency",
-            Self::LogDecision => "log-decision",
-        }
-    }
-}
-
-impl Unapproved {
-    /// Returns the sentence with the rule's name.
-    pub fn with_name(&self) -> String {
-        match self {
-            Self::Warrant(rule) => rule.to_string(), // has its name
-            rule => format!("{rule} (rule {})", rule.as_str()),
-        }
-    }
-}
-
-impl From<WarrantRule> for Unapproved {
-    fn from(rule: WarrantRule) -> Self {
-        Self::Warrant(rule)
-    }
 }
 
 /// Checks who allowed a request and whether the log has it. Returns what the trustee has to keep, synced,
