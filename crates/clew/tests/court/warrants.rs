@@ -1,7 +1,7 @@
 //! Warrants, a trustee's policy and the group's log: the whole story by commands, and each rule broken
 //! once beside it.
 
-use super::logged::{Log, log_key, seconds, secret, witness_key};
+use super::logged::{Log, log_key, witness_key};
 use super::*;
 use clew_keys::{AuthorKeyFile, TextFile};
 use clew_log::Proof;
