@@ -11,6 +11,7 @@
 //! - A [`Request`] asks trustees about a [`Packet`]. Each checks it ([`Asked`]) and gives a [`Share`];
 //!   [`combine_opening`] makes an [`Opening`] of them, [`combine_match`] a [`Match`]. A [`Search`]
 //!   finds the row.
+//! - A [`Warrant`] says who may ask trustees about which signatures, and until when.
 //! - [`judge_opening`] and [`judge_match`] say what these prove, with every rule of `spec/opening.md`
 //!   sections 6 and 7, and what they do not: [`Caveat`].
 //!
@@ -38,6 +39,7 @@ mod request;
 mod row;
 mod search;
 mod share;
+mod warrant;
 pub mod wire;
 
 pub use armor::TextError;
@@ -57,7 +59,7 @@ pub use judge::{
 pub use locator::Locator;
 pub use merkle::{appended_nodes, consistency, inclusion, root};
 pub use parts::{
-    Change, Checkpoint, EpochRecord, Genesis, MAX_PART_BYTES, MAX_REBASE_ROWS,
+    BadLog, Change, Checkpoint, EpochRecord, Genesis, GroupLog, MAX_PART_BYTES, MAX_REBASE_ROWS,
     MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,
 };
 pub use register::{
@@ -71,3 +73,7 @@ pub use request::{Packet, Question, REQUEST_BYTES, Request};
 pub use row::{MAX_ROW_BYTES, Row};
 pub use search::{FoundRow, OpenedBase, Search, base_hash};
 pub use share::{Share, Step};
+pub use warrant::{
+    Requester, Scope, WARRANT_DIGESTS_MAX, WARRANT_TIME_MAX, Warrant, WarrantDraft, WarrantError,
+    WarrantRule,
+};

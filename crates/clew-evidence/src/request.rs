@@ -5,6 +5,7 @@ use crate::group_file::GroupFile;
 use clew_group::{EpochId, Scheme, domain_separator};
 use clew_packet::GroupId;
 use clew_wire::Reader;
+use core::num::NonZeroU64;
 use sha2::{Digest, Sha256};
 
 /// Size of an encoded request.
@@ -14,7 +15,6 @@ const DOMAIN: &[u8; 16] = b"clew-request-1\0\0";
 const KIND_OPENING: u8 = 1;
 const KIND_MATCH: u8 = 2;
 const NONE: [u8; 32] = [0; 32];
-const NO_LOG: [u8; 8] = [0; 8];
 
 /// What is asked of the trustees. Each computes it from what it sees itself; equal ids mean that
 /// they were asked the same.
@@ -36,6 +36,8 @@ pub struct Request {
     pub asked_packet: [u8; 32],
     /// SHA-256 of the warrant's file, if there is one.
     pub warrant: Option<[u8; 32]>,
+    /// Its place in the group's log, if it stands there. Place 0 is never a request's.
+    pub log: Option<NonZeroU64>,
 }
 
 /// What trustees are to answer about a packet.
@@ -69,8 +71,27 @@ impl Request {
             signature_digest: packet.digest(),
             asked_packet: packet.asked(),
             warrant,
+            log: None,
         };
         request.is_possible().then_some(request)
+    }
+
+    /// Returns the request with its place in the group's log.
+    pub fn at_place(self, place: NonZeroU64) -> Self {
+        Self {
+            log: Some(place),
+            ..self
+        }
+    }
+
+    /// Returns the id that stands in the log: that of the request without its place, which nobody knew
+    /// before.
+    pub fn logged_id(&self) -> [u8; 32] {
+        let before = Self {
+            log: None,
+            ..self.clone()
+        };
+        before.id()
     }
 
     /// Returns the request id.
@@ -101,7 +122,7 @@ impl Request {
             &self.asked_packet,
             &self.warrant.unwrap_or(NONE),
             &machine,
-            &NO_LOG,
+            &self.log.map_or(0, NonZeroU64::get).to_be_bytes(),
         ];
         let mut out = [0; REQUEST_BYTES];
         let bytes = parts.into_iter().flatten();
@@ -122,7 +143,7 @@ impl Request {
             (KIND_MATCH, machine) => Question::Match { machine },
             _ => return None,
         };
-        fields.array().filter(|log| *log == NO_LOG)?;
+        let log = NonZeroU64::new(fields.u64()?);
         let request = Self {
             question,
             scheme,
@@ -132,6 +153,7 @@ impl Request {
             signature_digest,
             asked_packet,
             warrant,
+            log,
         };
         request.is_possible().then_some(request)
     }
@@ -198,6 +220,7 @@ mod tests {
             signature_digest: [3; 32],
             asked_packet: [6; 32],
             warrant: Some([5; 32]),
+            log: None,
         }
     }
 
@@ -238,12 +261,22 @@ mod tests {
 
     #[test]
     fn fields_have_their_values() {
-        // Domain; kind; scheme; a match with bbs04; an opening of one machine; the log.
-        for (at, value) in [(0, b'C'), (16, 3), (17, 3), (17, 1), (16, 1), (205, 1)] {
+        // Domain; kind; scheme; a match with bbs04; an opening of one machine.
+        for (at, value) in [(0, b'C'), (16, 3), (17, 3), (17, 1), (16, 1)] {
             let mut bytes = matching().to_bytes();
             bytes[at] = value;
             assert_eq!(read(&bytes), None, "byte {at}");
         }
+    }
+
+    #[test]
+    fn a_place_in_the_log_is_no_part_of_the_id_there() {
+        let place = NonZeroU64::new(258).unwrap();
+        let placed = matching().at_place(place);
+        assert_eq!(placed.to_bytes()[198..], [0, 0, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(read(&placed.to_bytes()), Some(placed.clone()));
+        assert_eq!(placed.logged_id(), matching().id());
+        assert_ne!(placed.id(), matching().id());
     }
 
     #[test]

@@ -220,7 +220,7 @@ fn revoked_in(key: &MemberKeyFile, group: &GroupFile) -> Option<u32> {
     let revokes = |change: &Change| match change {
         Change::Steps(steps) => x.is_some_and(|x| steps.iter().any(|step| same(&step[..32], &x))),
         Change::Rebase { revoked } => revoked.binary_search(&key.index).is_ok(),
-        Change::Sharing(_) => false,
+        Change::Sharing(_) | Change::Log(_) => false,
     };
     let mut records = group.epochs().iter();
     records

@@ -74,6 +74,9 @@ pub enum StoreError {
     /// No machine is named, and nothing else would change.
     #[error("no machine is named")]
     NobodyToRevoke,
+    /// The newest epoch has that log, or none, already.
+    #[error("the newest epoch already has this log")]
+    SameLog,
     /// 2^16 steps were made since the last rebase.
     #[error("65,536 machines were revoked since the last rebase, the maximum")]
     RebaseIsDue,

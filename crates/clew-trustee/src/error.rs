@@ -1,5 +1,6 @@
 //! Why a trustee gives no share.
 
+use crate::approval::Unapproved;
 use crate::rules::Limit;
 use clew_evidence::{CombineError, Fault};
 use clew_group::quorum::QuorumError;
@@ -32,6 +33,12 @@ pub enum TrusteeError {
     /// A proof, a set or a share does not fit.
     #[error(transparent)]
     Quorum(#[from] QuorumError),
+    /// Nobody allowed it, or nobody can see it.
+    #[error("{}", .0.with_name())]
+    Unapproved(Unapproved),
+    /// The key that would sign the decision is not the one of the policy.
+    #[error("the author key is not the one of the policy")]
+    Author,
     /// The ledger refuses.
     #[error("{path}: {error}")]
     Ledger {
@@ -56,6 +63,12 @@ pub enum TrusteeError {
         /// The system's reason.
         error: io::Error,
     },
+}
+
+impl From<Unapproved> for TrusteeError {
+    fn from(rule: Unapproved) -> Self {
+        Self::Unapproved(rule)
+    }
 }
 
 /// Why the ledger refuses a request.

@@ -4,12 +4,16 @@
 //! - [`rules`] says what a trustee checks before it gives a share: arguments in, a decision out.
 //! - [`Responder`] answers requests by these rules, and keeps the trustee's files beside its key: the
 //!   ledger of requests, and the state of a match under way.
+//! - [`policy`] is whose warrants a trustee accepts and which witnesses it believes; [`approval`] has the
+//!   rules of warrants and of the group's log.
 //! - [`dkg`] is how trustees generate an opening key that nobody ever has, or hand one on.
 //!
 //! The clock and the randomness are arguments.
 
+pub mod approval;
 pub mod dkg;
 mod error;
+pub mod policy;
 mod responder;
 pub mod rules;
 mod storage;

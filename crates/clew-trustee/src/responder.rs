@@ -2,13 +2,17 @@
 //! ledger, and gives a share that counts for one request only.
 
 use crate::TrusteeError;
+use crate::approval::{self, Step as Stage};
 use crate::rules::{Candidate, Case};
 use crate::storage::ledger;
-use crate::storage::match_state::{MatchState, Stage};
-use clew_evidence::{Share, Step, gather_blinds, gather_commitments};
+use crate::storage::match_state::{MatchState, Stage as MatchStage};
+use crate::storage::seen::Memory;
+use clew_evidence::{Asked, Share, Step, WallTime, gather_blinds, gather_commitments};
 use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
 use clew_keys::{OpeningShare, TrusteeKeyFile};
+use clew_log::entry::{Answer, Body, Entry};
 use clew_wire::Hex;
+use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,6 +55,7 @@ impl<'a> Responder<'a> {
     /// # Errors
     /// [`TrusteeError::OtherGroup`] or [`TrusteeError::OtherSharing`] if this key does not open the
     /// packet; [`TrusteeError::Fault`] if the packet does not verify or is not the one of the request;
+    /// [`TrusteeError::Unapproved`] if the warrant or the log is not as it has to be;
     /// [`TrusteeError::Ledger`] if a limit is reached or the ledger cannot be written. An error after
     /// that leaves the request in the ledger; asked again, it does not count twice.
     pub fn open(
@@ -59,7 +64,7 @@ impl<'a> Responder<'a> {
         now: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<Share, TrusteeError> {
-        let asked = case.check(self.key)?;
+        let asked = self.approve(case, Stage::Give, now)?;
         self.record(case, now)?;
         let parts = asked.parts();
         let decryptions = parts.iter().zip(self.key.share.shares());
@@ -83,12 +88,12 @@ impl<'a> Responder<'a> {
         now: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<Share, TrusteeError> {
-        let asked = case.check(self.key)?;
+        let asked = self.approve(case, Stage::Give, now)?;
         let question = case.question(&asked, with, set)?;
         let (blinding, commitment) = question.begin(self.key.trustee(), rng)?;
         self.record(case, now)?;
         let state = MatchState::of(&self.stem, question.session());
-        state.put(Stage::Committed, &blinding.into_bytes())?;
+        state.put(MatchStage::Committed, &blinding.into_bytes())?;
         Ok(self.share(case, Step::Commitment { set, commitment }))
     }
 
@@ -105,16 +110,17 @@ impl<'a> Responder<'a> {
         case: Case<'_>,
         with: Candidate<'_>,
         commitments: &[Share],
+        now: u64,
     ) -> Result<Share, TrusteeError> {
-        let asked = case.check(self.key)?;
+        let asked = self.approve(case, Stage::Give, now)?;
         let (set, commitments) = gather_commitments(case.request, commitments)?;
         let question = case.question(&asked, with, set)?;
         let state = MatchState::of(&self.stem, question.session());
-        let kept = state.take(Stage::Committed)?;
+        let kept = state.take(MatchStage::Committed)?;
         let blinding = Blinding::from_bytes(self.key.trustee(), &kept);
         let blinding = blinding.map_err(|_| TrusteeError::NotUnderWay)?;
         let (revealed, blind) = blinding.reveal(&question, &commitments)?;
-        state.put(Stage::Revealed, &revealed.into_bytes())?;
+        state.put(MatchStage::Revealed, &revealed.into_bytes())?;
         Ok(self.share(case, Step::Blind { set, blind }))
     }
 
@@ -130,13 +136,14 @@ impl<'a> Responder<'a> {
         case: Case<'_>,
         with: Candidate<'_>,
         blinds: &[Share],
+        now: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<Share, TrusteeError> {
-        let asked = case.check(self.key)?;
+        let asked = self.approve(case, Stage::Give, now)?;
         let (set, blinds) = gather_blinds(case.request, blinds)?;
         let question = case.question(&asked, with, set)?;
         let state = MatchState::of(&self.stem, question.session());
-        let kept = state.take(Stage::Revealed)?;
+        let kept = state.take(MatchStage::Revealed)?;
         let revealed = Revealed::from_bytes(self.key.trustee(), &kept);
         let revealed = revealed.map_err(|_| TrusteeError::NotUnderWay)?;
         let decryption = revealed.share(&question, &blinds, self.secret()?, rng)?;
@@ -148,6 +155,48 @@ impl<'a> Responder<'a> {
         Ok(self.share(case, step))
     }
 
+    /// Decides to answer a request of a group with a log: checks all rules but the one that the decision
+    /// is logged, writes the ledger, and returns the entry for the log. `now` is in nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. [`TrusteeError::Author`] if `author` is not the key of the policy.
+    pub fn decide(
+        &self,
+        case: Case<'_>,
+        author: &SigningKey,
+        now: u64,
+    ) -> Result<Entry, TrusteeError> {
+        self.approve(case, Stage::Decide, now)?;
+        let own = case.shown.policy.and_then(|policy| policy.author.as_ref());
+        let is_own = own.is_some_and(|own| own.signs == author.verifying_key());
+        let place = case.request.log.filter(|_| is_own);
+        let place = place.ok_or(TrusteeError::Author)?.get();
+        self.record(case, now)?;
+        let yes = Body::Decision {
+            place,
+            trustee: self.key.trustee().index(),
+            answer: Answer::Yes,
+        };
+        let time = WallTime::from_nanos(now);
+        Entry::sign(case.group.id().0, time, yes, author).ok_or(TrusteeError::Author)
+    }
+
+    /// Verifies the packet, then who allowed the request and that the log has it. What was seen of the log
+    /// is on disk before this returns.
+    fn approve(&self, case: Case<'_>, stage: Stage, now: u64) -> Result<Asked, TrusteeError> {
+        let asked = case.check(self.key)?;
+        let (trustee, now) = (self.key.trustee(), WallTime::from_nanos(now));
+        // Of a group that never had a log nothing is remembered, unless another file said that it has.
+        if case.group.logs().next().is_none() && !Memory::is_kept(&self.stem) {
+            approval::check(case, trustee, stage, None, now)?;
+            return Ok(asked);
+        }
+        let memory = Memory::lock(&self.stem)?;
+        let seen = approval::check(case, trustee, stage, memory.read()?, now)?;
+        seen.map_or(Ok(()), |seen| memory.write(&seen))?;
+        Ok(asked)
+    }
+
     fn secret(&self) -> Result<&SecretShare, TrusteeError> {
         match &self.key.share {
             OpeningShare::Xr(share) => Ok(share),
@@ -157,7 +206,9 @@ impl<'a> Responder<'a> {
 
     fn record(&self, case: Case<'_>, now: u64) -> Result<(), TrusteeError> {
         let (path, entry) = (self.ledger(), case.entry(now)?);
-        ledger::record(&path, &entry).map_err(|error| TrusteeError::Ledger { path, error })
+        let limits = case.shown.policy.map(|policy| policy.limits);
+        ledger::record(&path, &entry, limits.unwrap_or_default())
+            .map_err(|error| TrusteeError::Ledger { path, error })
     }
 
     fn share(&self, case: Case<'_>, step: Step) -> Share {

@@ -3,6 +3,7 @@
 //! Nothing here reads a file or a clock: the earlier requests and the time are arguments.
 
 use crate::TrusteeError;
+use crate::approval::Shown;
 use clew_evidence::{Asked, CheckedGroup, FoundRow, JudgeRule, Packet, Question, Request};
 use clew_group::curve::G1;
 use clew_group::quorum::{Match, Set};
@@ -16,6 +17,24 @@ pub const REQUESTS_PER_DAY: usize = 1000;
 /// Most machines that one packet is compared with: in a small group every no tells something.
 pub const MATCHES_PER_PACKET: usize = 3;
 
+/// How much a trustee answers, at most what the constants say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most requests in 24 hours.
+    pub requests_per_day: usize,
+    /// Most machines that one packet is compared with.
+    pub matches_per_packet: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            requests_per_day: REQUESTS_PER_DAY,
+            matches_per_packet: MATCHES_PER_PACKET,
+        }
+    }
+}
+
 const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
 
 /// What a trustee is asked: the request, and what it sees of it with its own eyes.
@@ -27,6 +46,8 @@ pub struct Case<'a> {
     pub request: &'a Request,
     /// The packet that it asks about.
     pub packet: &'a Packet<'a>,
+    /// The warrant, the log's proofs, and the trustee's policy.
+    pub shown: Shown<'a>,
 }
 
 /// The machine of a match.
@@ -127,11 +148,11 @@ pub enum Limit {
          packet as another"
     )]
     OtherPacket,
-    /// More than [`REQUESTS_PER_DAY`] within a day.
-    #[error("limit of {REQUESTS_PER_DAY} requests in 24 hours reached")]
+    /// More within a day than [`Limits::requests_per_day`].
+    #[error("the limit of requests in 24 hours is reached")]
     TooMany,
-    /// The signature was compared with [`MATCHES_PER_PACKET`] other machines.
-    #[error("this signature was already compared with {MATCHES_PER_PACKET} machines, the most")]
+    /// The signature was compared with as many other machines as [`Limits::matches_per_packet`].
+    #[error("this signature was already compared with as many machines as the trustee allows")]
     TooManyMatches,
 }
 
@@ -139,7 +160,11 @@ pub enum Limit {
 ///
 /// # Errors
 /// [`Limit`] if it must not be answered.
-pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<RequestHistory, Limit> {
+pub fn check_limits(
+    limits: Limits,
+    before: &[LedgerEntry],
+    new: &LedgerEntry,
+) -> Result<RequestHistory, Limit> {
     let mut entries = before.iter();
     if entries.any(|e| e.t1 == new.t1 && e.signature_digest != new.signature_digest) {
         return Err(Limit::OtherPacket);
@@ -150,7 +175,7 @@ pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<Request
     let recent = before
         .iter()
         .filter(|e| e.time.saturating_add(DAY_NS) > new.time);
-    if recent.count() >= REQUESTS_PER_DAY {
+    if recent.count() >= limits.requests_per_day {
         return Err(Limit::TooMany);
     }
     let same_packet = before
@@ -158,7 +183,7 @@ pub fn check_limits(before: &[LedgerEntry], new: &LedgerEntry) -> Result<Request
         .filter(|e| e.signature_digest == new.signature_digest);
     let mut machines: BTreeSet<_> = same_packet.filter_map(|e| e.machine).collect();
     machines.extend(new.machine);
-    if new.machine.is_some() && machines.len() > MATCHES_PER_PACKET {
+    if new.machine.is_some() && machines.len() > limits.matches_per_packet {
         return Err(Limit::TooManyMatches);
     }
     Ok(RequestHistory::Never)
@@ -186,7 +211,7 @@ pub(crate) mod tests {
             request: [8; 32],
             ..entry(1)
         };
-        let refused = check_limits(&[entry(1)], &other);
+        let refused = check_limits(Limits::default(), &[entry(1)], &other);
         assert_eq!(refused, Err(Limit::OtherPacket));
     }
 
@@ -204,8 +229,11 @@ pub(crate) mod tests {
         };
         let day: Vec<LedgerEntry> = (0..REQUESTS_PER_DAY).map(request).collect();
         let next = request(REQUESTS_PER_DAY);
-        assert_eq!(check_limits(&day, &next), Err(Limit::TooMany));
-        let again = check_limits(&day, &day[3]);
+        assert_eq!(
+            check_limits(Limits::default(), &day, &next),
+            Err(Limit::TooMany)
+        );
+        let again = check_limits(Limits::default(), &day, &day[3]);
         assert_eq!(
             again,
             Ok(RequestHistory::Before),
@@ -215,7 +243,10 @@ pub(crate) mod tests {
             time: next.time + DAY_NS,
             ..next
         };
-        assert_eq!(check_limits(&day, &tomorrow), Ok(RequestHistory::Never));
+        assert_eq!(
+            check_limits(Limits::default(), &day, &tomorrow),
+            Ok(RequestHistory::Never)
+        );
     }
 
     #[test]
@@ -226,13 +257,13 @@ pub(crate) mod tests {
             ..entry(1)
         };
         let known: Vec<LedgerEntry> = (0..MATCHES_PER_PACKET as u8).map(with).collect();
-        let refused = check_limits(&known, &with(99));
+        let refused = check_limits(Limits::default(), &known, &with(99));
         assert_eq!(refused, Err(Limit::TooManyMatches));
         let again = LedgerEntry {
             request: [55; 32],
             ..with(0)
         };
-        let again = check_limits(&known, &again);
+        let again = check_limits(Limits::default(), &known, &again);
         assert_eq!(
             again,
             Ok(RequestHistory::Never),
@@ -242,6 +273,9 @@ pub(crate) mod tests {
             request: [77; 32],
             ..entry(1)
         };
-        assert_eq!(check_limits(&known, &opening), Ok(RequestHistory::Never));
+        assert_eq!(
+            check_limits(Limits::default(), &known, &opening),
+            Ok(RequestHistory::Never)
+        );
     }
 }

@@ -5,7 +5,7 @@ import json
 NUMBERS = (
     "time", "receiver-start", "link-type", "wire-length", "part", "start", "scheme", "index", "dealer", "threshold", "trustees",
     "old-trustees", "set", "dealers", "culprit", "machines", "epoch", "step", "revoked",
-    "count", "needed", "blob-length", "tag-size", "percent", "seq", "one-in", "level", "bits", "assurance", "signature-length",
+    "count", "needed", "asks", "asked-asks", "blob-length", "tag-size", "percent", "seq", "one-in", "level", "bits", "assurance", "signature-length",
 )  # fmt: skip
 
 

@@ -1,16 +1,16 @@
 """group-file.md: reading a group file and checking it."""
 
-from base64 import b32encode
+from base64 import b32encode, b64encode
 from dataclasses import dataclass, replace
 
 from . import bbs04, merkle, need, Reader, Refused, revocation, xr
 from .curve import decode_g1, hash_of
-from .ed25519 import verifies
+from .ed25519 import is_key, verifies
 from .revocation import STEPS_MAX
 
 HEADER = b"clew-group-file\n"
 SCHEMES = {1: bbs04, 2: xr}
-STEPS, SHARING, REBASE = 1, 2, 3  # changes
+STEPS, SHARING, REBASE, LOG = 1, 2, 3, 4  # changes
 
 
 # Section 1: what no name has, as first and last code points.
@@ -60,6 +60,32 @@ def read_sharing(at, scheme):
 
 
 @dataclass
+class Log:
+    """2.6: a transparency log."""
+
+    origin: str
+    key: bytes
+
+    def vkey(self):
+        """NAME+ID+KEY of c2sp.org/signed-note."""
+        typed = b"\x01" + self.key
+        key_id = hash_of(self.origin.encode() + b"\n" + typed)[:4].hex()
+        return f"{self.origin}+{key_id}+{b64encode(typed).decode()}"
+
+
+def read_log(at):
+    """2.6: None if there is none."""
+    present = at.number(1)
+    need(present in (0, 1), "layout", "log")
+    if present == 0:
+        return None
+    origin, key = read_name(at)[1:].decode(), at.take(32)
+    need(" " not in origin and "+" not in origin, "layout", "origin of the log")
+    need(is_key(key), "layout", "key of the log")
+    return Log(origin, key)
+
+
+@dataclass
 class Head:
     """2.3 and 2.4: the register, or a checkpoint of it, with the proof that it continues the checkpoint before."""
 
@@ -97,6 +123,7 @@ class Record:
     opening: tuple = None  # h and h_w as bytes
     sharing: object = None
     rows: list = None  # that a rebase revokes
+    log: Log = None
 
 
 def read_record(at, scheme):
@@ -109,6 +136,8 @@ def read_record(at, scheme):
         need(scheme is xr, "layout", "change")
         record.opening = at.take(48), at.take(48)
         record.sharing = read_sharing(at, xr)
+    elif record.change == LOG:
+        record.log = read_log(at)
     else:
         need(record.change == REBASE, "layout", "change")
         count = at.number(2)
@@ -187,7 +216,7 @@ class Group:
             need(code in SCHEMES, "layout")
             self.scheme = SCHEMES[code]
             self.created, self.nonce, self.manager = at.number(8), at.take(32), at.take(32)
-            need(at.number(1) == 0, "layout", "log")
+            self._log = read_log(at)
             self.name = read_name(at)
             self._founding, self._proof = at.take(self.scheme.KEY), at.take(64 if self.scheme is xr else 0)
             self.records = [Record(0, b"", self.created, 0, (0, bytes(32)), 0, sharing=read_sharing(at, self.scheme))]
@@ -277,6 +306,8 @@ class Group:
         if record.change == SHARING:
             h, h_w = map(decode_g1, record.opening)
             return replace(key, h=h, h_w=h_w)
+        if record.change == LOG:
+            return key
         if record.change == REBASE:
             return scheme.in_epoch(key, scheme.rebased_v(self.nonce, record.epoch, self.epoch_ids[record.epoch]))
         return scheme.in_epoch(key, decode_g1(record.steps[-1][1]))
@@ -340,6 +371,11 @@ class Group:
                 raise Refused("sharing", f"{since}: {refused}")
             self._sharings[since] = (sharing, lists)
         return self._sharings[since]
+
+    def log_at(self, e):
+        """The log of epoch e, or None."""
+        since = max(i for i in range(e + 1) if i == 0 or self.change(i) == LOG)
+        return self.records[since].log if since else self._log
 
     def check_all(self):
         """Rules 10 to 12 for every epoch."""

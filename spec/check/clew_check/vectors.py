@@ -3,7 +3,7 @@
 from collections import Counter
 from functools import cache
 
-from . import carriers, datagram, group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel
+from . import carriers, datagram, group_file, merkle, need, opening_key, receiver, Refused, trailer, vectors_carriage, vectors_effs, vectors_flow, vectors_opening, vectors_quorum, vectors_signature, vectors_tunnel, warrant
 from .cases import equal, read
 from .curve import encode, encode_scalar
 
@@ -103,6 +103,8 @@ def group_file_(case):
     equal([head.machines.to_bytes(4, "big") for head in group.checkpoints], case.all("checkpoint"), "checkpoints")
     bound = [machines.to_bytes(4, "big") + root for machines, root in (record.size for record in group.records[1:])]
     equal(bound, case.all("bound"), "registers of records")
+    logs = [log.vkey() if log else "none" for log in map(group.log_at, epochs)]
+    equal(logs, case.get("log", ["none"] * len(epochs)), "logs")
     entries = case.all("entry")
     equal(group.register.machines, case.one("machines"), "machines")
     equal(len(entries), case.one("machines"), "entries")
@@ -154,10 +156,26 @@ def opening_key_(case):
     equal(encode_scalar(share), case.one("share"), "share")
 
 
+def warrant_(case):
+    read = warrant.read("\n".join(case.all("line")).encode())
+    if "asked-time" in case:
+        asked = (case.one(name) for name in ("asked-group", "asked-asks", "asked-digest", "asked-machine"))
+        read.check_request(*asked)
+        read.check_time(int.from_bytes(case.one("asked-time"), "big"))
+        return
+    times = [time.to_bytes(8, "big") for time in (read.issued, read.expires)]
+    equal(times, [case.one("issued"), case.one("expires")], "times")
+    for name in ("group", "asks", "nonce", "reference", "requester", "encryption", "issuer"):
+        equal(getattr(read, name), case.one(name), name)
+    equal((read.requester_name, read.issuer_name), (case.one("requester-name"), case.one("issuer-name")), "names")
+    equal([read.machine] if read.machine else [], case.all("machine"), "machine")
+    equal(read.digests, case.all("digest"), "digests")
+
+
 FORMATS = {
     "group-signature": group_signature, "packet-trailer": packet_trailer, "carriers": carriers_, "group-file": group_file_, "opening": opening_,
     "key-file": key_file_, "flow-carriage": flow_carriage, "effs": effs,
-    "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
+    "warrant": warrant_, "opening-key": opening_key_, "flow-signature": flow_signature, "flow-manifest": flow_signature, "tunnel": tunnel,
 }  # fmt: skip
 
 

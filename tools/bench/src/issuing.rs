@@ -35,6 +35,7 @@ impl Issuing {
             name: name("bench"),
             scheme,
             opening: Opening::TrustedDealer(quorum),
+            log: None,
             now: NOW,
         };
         let Created {

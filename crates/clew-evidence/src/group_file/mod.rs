@@ -11,7 +11,8 @@ pub use revoked::MAX_STEPS;
 pub use rule::{GroupFileError, Rule};
 
 use crate::parts::{
-    Change, Checkpoint, EpochRecord, Genesis, NewOpeningKey, Origin, RegisterHead, SharingRecord,
+    Change, Checkpoint, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead,
+    SharingRecord,
 };
 use crate::register::RegisterEntry;
 use alloc::vec;
@@ -43,6 +44,8 @@ pub struct GroupFile {
     moves: Vec<u32>,
     rebases: Vec<u32>,
     sharings: Vec<u32>,
+    /// The epochs that set another log or none, ascending.
+    logs: Vec<u32>,
     revoked: Revoked,
     checkpoints: Vec<Checkpoint>,
     register: RegisterHead,
@@ -91,6 +94,7 @@ impl GroupFile {
             moves: of(Change::moves_v),
             rebases: of(|change| matches!(change, Change::Rebase { .. })),
             sharings: of(|change| matches!(change, Change::Sharing(_))),
+            logs: of(|change| matches!(change, Change::Log(_))),
             starts: effective_starts(&epochs),
             genesis,
             first_key,
@@ -246,6 +250,25 @@ impl GroupFile {
             Some((since, new)) => (since, &new.sharing),
             None => (0, &self.genesis.sharing),
         })
+    }
+
+    /// Returns the log that the group writes into in `epoch`; in an epoch after the newest, that of
+    /// the newest. Returns `None` if the group has no log then.
+    pub fn log_at(&self, epoch: u32) -> Option<&GroupLog> {
+        match last_not_after(&self.logs, epoch).and_then(|since| self.record(since)) {
+            Some(record) => record.change.log(),
+            None => self.genesis.log.as_ref(),
+        }
+    }
+
+    /// Returns every log that the group has written into, oldest first: evidence is judged by the
+    /// log of its time.
+    pub fn logs(&self) -> impl Iterator<Item = &GroupLog> {
+        let later = self.logs.iter().filter_map(|since| self.record(*since));
+        let first = self.genesis.log.as_ref();
+        first
+            .into_iter()
+            .chain(later.filter_map(|record| record.change.log()))
     }
 
     /// Returns the last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and

@@ -314,6 +314,7 @@ mod tests {
             created: WallTime::from_nanos(5),
             nonce: [0; 32],
             manager: manager().verifying_key().to_bytes(),
+            log: None,
             name: "acme".parse().unwrap(),
             founding: Box::new([0; 192]),
             issuer_proof: None,

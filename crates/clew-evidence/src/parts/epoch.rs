@@ -1,6 +1,6 @@
 //! Record e: a later epoch (spec 2.2).
 
-use super::{KIND_EPOCH, SharingRecord, body_hash, read_size, read_time, write_size};
+use super::{GroupLog, KIND_EPOCH, SharingRecord, body_hash, read_size, read_time, write_size};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,6 +10,7 @@ use clew_wire::{Reader, WallTime};
 const CHANGE_STEPS: u8 = 1;
 const CHANGE_SHARING: u8 = 2;
 const CHANGE_REBASE: u8 = 3;
+const CHANGE_LOG: u8 = 4;
 
 /// Most steps of one record.
 pub const MAX_STEPS_PER_RECORD: usize = 48;
@@ -49,6 +50,8 @@ pub enum Change {
         /// The register rows that this rebase revokes, by index, strictly increasing.
         revoked: Vec<u32>,
     },
+    /// The group writes into another log, or into none. V stays.
+    Log(Option<Box<GroupLog>>),
 }
 
 /// The opening key of an epoch.
@@ -118,7 +121,15 @@ impl Change {
 
     /// Returns whether V is another than in the epoch before.
     pub fn moves_v(&self) -> bool {
-        !matches!(self, Self::Sharing(_))
+        matches!(self, Self::Steps(_) | Self::Rebase { .. })
+    }
+
+    /// Returns the log that it sets. Returns `None` if it sets none.
+    pub(crate) fn log(&self) -> Option<&GroupLog> {
+        match self {
+            Self::Log(log) => log.as_deref(),
+            _ => None,
+        }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -138,6 +149,10 @@ impl Change {
                 out.extend_from_slice(&(revoked.len() as u16).to_be_bytes());
                 out.extend(revoked.iter().flat_map(|row| row.to_be_bytes()));
             }
+            Self::Log(log) => {
+                out.push(CHANGE_LOG);
+                GroupLog::write(log.as_deref(), out);
+            }
         }
     }
 
@@ -150,6 +165,7 @@ impl Change {
                 sharing: SharingRecord::read(scheme, fields)?,
             }))),
             (CHANGE_REBASE, _) => read_rebase(fields),
+            (CHANGE_LOG, _) => Some(Self::Log(GroupLog::read(fields)?.map(Box::new))),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Record 0: the group (spec 2.1).
 
-use super::{KIND_GENESIS, SharingRecord, body_hash, read_time};
+use super::{GroupLog, KIND_GENESIS, SharingRecord, body_hash, read_time};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,9 +8,6 @@ use clew_group::{EpochId, FOUNDING_BYTES, Scheme};
 use clew_packet::GroupId;
 use clew_wire::Name;
 use clew_wire::{Reader, WallTime};
-
-/// This group has no transparency log: the only value so far.
-const NO_LOG: u8 = 0;
 
 /// Record 0: the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +20,8 @@ pub struct Genesis {
     pub nonce: [u8; 32],
     /// Ed25519 public key of the manager.
     pub manager: [u8; 32],
+    /// The group's transparency log in epoch 0, if it has one.
+    pub log: Option<GroupLog>,
     /// Name of the group.
     pub name: Name,
     /// The founding key: `h || h_w || w` with `xr`, `u || v || w` with `bbs04`. All else of the public
@@ -41,7 +40,7 @@ impl Genesis {
         out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.nonce);
         out.extend_from_slice(&self.manager);
-        out.push(NO_LOG);
+        GroupLog::write(self.log.as_ref(), &mut out);
         self.name.write(&mut out);
         out.extend_from_slice(&self.founding[..]);
         out.extend_from_slice(self.issuer_proof.as_ref().map_or(&[], |proof| proof));
@@ -53,7 +52,7 @@ impl Genesis {
         let mut fields = Reader(body.strip_prefix(&[KIND_GENESIS])?);
         let scheme = Scheme::from_code(fields.u8()?)?;
         let (created, nonce, manager) = (read_time(&mut fields)?, fields.array()?, fields.array()?);
-        fields.array().filter(|log| *log == [NO_LOG])?;
+        let log = GroupLog::read(&mut fields)?;
         let name = Name::read(&mut fields)?;
         let founding = Box::new(fields.array()?);
         let issuer_proof = match scheme {
@@ -66,6 +65,7 @@ impl Genesis {
             created,
             nonce,
             manager,
+            log,
             name,
             founding,
             issuer_proof,

@@ -5,12 +5,14 @@ mod checkpoint;
 mod epoch;
 mod genesis;
 mod head;
+mod log;
 mod sharing;
 
 pub use checkpoint::Checkpoint;
 pub use epoch::{Change, EpochRecord, MAX_REBASE_ROWS, MAX_STEPS_PER_RECORD, NewOpeningKey};
 pub use genesis::Genesis;
 pub use head::RegisterHead;
+pub use log::{BadLog, GroupLog};
 pub use sharing::{Origin, SharingRecord};
 
 use crate::merkle::Size;

@@ -206,7 +206,7 @@ const CHANGE: usize = 1 + 4 + 32 + 8 + 8 + 4 + 32;
 #[test]
 fn layout_values_of_epochs() {
     for fixture in fixtures() {
-        for value in [0, 4] {
+        for value in [0, 5] {
             assert_eq!(with_byte(fixture, 1, CHANGE, value), (1, Rule::Layout));
         }
     }

@@ -3,7 +3,9 @@
 use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
 use crate::storage;
-use clew_evidence::{Genesis, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part};
+use clew_evidence::{
+    Genesis, GroupLog, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part,
+};
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
 use clew_group::{Proof, PublicKey, Scheme, bbs04, xr};
@@ -27,6 +29,8 @@ pub struct NewGroup {
     pub scheme: Scheme,
     /// Where its opening key comes from.
     pub opening: Opening,
+    /// The transparency log that it writes into, if there is one.
+    pub log: Option<GroupLog>,
     /// When it is made, in nanoseconds since 1970.
     pub now: u64,
 }
@@ -43,7 +47,7 @@ pub enum Opening {
 }
 
 impl NewGroup {
-    /// The group that a plan founds, with the opening key that its trustees generated. `now` is in
+    /// The group that a plan founds, with the opening key that its trustees generated, without a log. `now` is in
     /// nanoseconds since 1970.
     ///
     /// # Errors
@@ -53,6 +57,7 @@ impl NewGroup {
             name: dealing.founding()?.name.clone(),
             scheme: Scheme::Xr,
             opening: Opening::Dkg(Box::new(dealing)),
+            log: None,
             now,
         })
     }
@@ -139,6 +144,7 @@ impl Founding {
             name,
             scheme,
             opening,
+            log,
             now,
         } = group;
         let (nonce, keys) = Keys::new(scheme, opening, rng)?;
@@ -147,6 +153,7 @@ impl Founding {
             created: WallTime::from_nanos(now),
             nonce,
             manager: manager.verifying_key().to_bytes(),
+            log,
             name,
             scheme,
             founding: Box::new(keys.public.founding_bytes()),

@@ -3,9 +3,9 @@
 //! The database keeps no secret of them. A right's secret derives from the issuer's seed and the
 //! right's id, and the nonce of each invitation from that secret and the machine's name.
 
+use super::Store;
 use super::enrol::free;
 use super::join::gamma;
-use super::Store;
 use crate::error::StoreError;
 use crate::storage::Transaction;
 use clew_evidence::{GroupId, Name};

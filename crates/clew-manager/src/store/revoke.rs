@@ -7,8 +7,8 @@ use crate::error::StoreError;
 use crate::index::Progress;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
-    Change, EpochRecord, GroupFile, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS, MAX_STEPS_PER_RECORD,
-    Name, WallTime, sign_part,
+    Change, EpochRecord, GroupFile, GroupLog, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS,
+    MAX_STEPS_PER_RECORD, Name, WallTime, sign_part,
 };
 use clew_group::{PublicKey, xr};
 use clew_keys::{IssuerKey, IssuerKeyFile};
@@ -114,6 +114,25 @@ impl Store {
         progress: Progress<'_>,
     ) -> Result<u32, StoreError> {
         self.revoke(issuer, &[], true, when, progress)
+    }
+
+    /// Adds an epoch from which the group writes into another log, or into none, and returns it. See
+    /// [`Store::revoke`].
+    ///
+    /// # Errors
+    /// As [`Store::revoke`]; [`StoreError::SameLog`] if the newest epoch has that log, or none, already.
+    pub fn set_log(
+        &mut self,
+        issuer: &IssuerKeyFile,
+        log: Option<GroupLog>,
+        when: EpochStart,
+    ) -> Result<u32, StoreError> {
+        self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
+            match group.log_at(group.newest_epoch()) == log.as_ref() {
+                true => Err(StoreError::SameLog),
+                false => Ok((Change::Log(log.map(Box::new)), Vec::new())),
+            }
+        })
     }
 
     /// Adds an epoch: the change and the rows that it revokes come from `change`. Witnesses of a

@@ -19,6 +19,7 @@ fn group(scheme: Scheme, opening: Opening) -> NewGroup {
         name: "acme".parse().unwrap(),
         scheme,
         opening,
+        log: None,
         now: NOW,
     }
 }

@@ -3,7 +3,7 @@
 //! The ledger is written and synced before a share leaves (`spec/opening.md` section 3).
 
 use crate::LedgerError;
-use crate::rules::{LedgerEntry, RequestHistory, check_limits};
+use crate::rules::{LedgerEntry, Limits, RequestHistory, check_limits};
 use clew_keys::files::{directory, sync_directory};
 use clew_wire::Hex;
 use std::fs::{File, OpenOptions};
@@ -23,7 +23,7 @@ const BYTES_MAX: u64 = 64 << 20;
 /// [`LedgerError::Limit`]; a line that is not one of a ledger; an error of the system,
 /// [`io::ErrorKind::FileTooLarge`] if the ledger has more than 64 MiB, some 200,000
 /// requests: this trustee answers nothing more until it is moved away.
-pub fn record(path: &Path, entry: &LedgerEntry) -> Result<(), LedgerError> {
+pub fn record(path: &Path, entry: &LedgerEntry, limits: Limits) -> Result<(), LedgerError> {
     // A link may lead anywhere, and a pipe would wait for ever.
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::other("the ledger is not a regular file").into());
@@ -36,7 +36,7 @@ pub fn record(path: &Path, entry: &LedgerEntry) -> Result<(), LedgerError> {
         .open(path)?;
     file.lock()?;
     let known = read(&mut file)?;
-    if check_limits(&known, entry)? == RequestHistory::Never {
+    if check_limits(limits, &known, entry)? == RequestHistory::Never {
         let header = if known.is_empty() { HEADER } else { "" };
         file.write_all(format!("{header}{}", line(entry)).as_bytes())?;
     }
@@ -119,7 +119,7 @@ mod tests {
             ..entry(1)
         };
         for asked in [entry(1), entry(2), compared, entry(1)] {
-            record(&path, &asked).unwrap();
+            record(&path, &asked, Limits::default()).unwrap();
         }
         let read = read(&mut File::open(&path).unwrap()).unwrap();
         assert_eq!(read, [entry(1), entry(2), compared]);
@@ -132,7 +132,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger");
         std::fs::write(&path, "12 open ab\n").unwrap();
-        let refused = record(&path, &entry(1));
+        let refused = record(&path, &entry(1), Limits::default());
         assert!(matches!(refused, Err(LedgerError::Damaged(1))));
     }
 
@@ -140,10 +140,10 @@ mod tests {
     fn a_line_that_a_crash_cut_off_was_never_answered() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger");
-        record(&path, &entry(1)).unwrap();
+        record(&path, &entry(1), Limits::default()).unwrap();
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(&line(&entry(2)).as_bytes()[..70]).unwrap();
-        record(&path, &entry(3)).unwrap();
+        record(&path, &entry(3), Limits::default()).unwrap();
         let read = read(&mut File::open(&path).unwrap()).unwrap();
         assert_eq!(read, [entry(1), entry(3)]);
     }

@@ -35,6 +35,7 @@ impl Manager {
                 created: WallTime::from_nanos(NOW),
                 nonce,
                 manager: key().verifying_key().to_bytes(),
+                log: None,
                 name,
                 founding: Box::new(public.founding_bytes()),
                 issuer_proof: Some(proof.to_bytes()),

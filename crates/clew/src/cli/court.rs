@@ -5,13 +5,20 @@ use crate::secrets::Unlock;
 use clap::Args;
 use clew_evidence::{DeviceFingerprint, Name};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 const SHARE_HELP: &str = "\
 A match (--match) has three steps. In each, every trustee runs the command on its own host. Pass all
 outputs of one step to the next, and those of the third to clew match:
   1. clew share --match web-1 --register REGISTER --with 1,3 ... -o 1.commit
   2. clew share --match web-1 --register REGISTER --share 1.commit --share 3.commit ... -o 1.blind
-  3. clew share --match web-1 --register REGISTER --share 1.blind --share 3.blind ... -o 1.share";
+  3. clew share --match web-1 --register REGISTER --share 1.blind --share 3.blind ... -o 1.share
+
+If the group has a log, a trustee gives nothing without a policy and without the log:
+  1. clew share ... --warrant W --policy POLICY --proof REQUEST.proof --decide AUTHOR.key -o 1.decision
+  2. log the decision, and get its proof
+  3. clew share ... --warrant W --policy POLICY --proof REQUEST.proof --decision DECISION.proof -o 1.share
+A proof has its entry with it. If the log grew since the last answer, --consistency is needed, too.";
 
 const OPEN_HELP: &str = "\
 The group's directory as the register requires the issuer key. Without it, use a register file. The
@@ -69,6 +76,25 @@ pub struct Share {
     /// Warrant that the share is limited to
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,
+    /// Trustee's policy: the warrant has to be one that it accepts. Required if the group has a log
+    #[arg(long, value_name = "POLICY", requires = "warrant")]
+    pub policy: Option<PathBuf>,
+    /// Log's proof of the request's entry. Required if the group has a log
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    pub proof: Option<PathBuf>,
+    /// Salt of a sealed request's warrant, as 64 hexadecimal digits
+    #[arg(long, value_name = "HEX", requires = "proof")]
+    pub salt: Option<Salt>,
+    /// Log's proof of this trustee's own decision. Required for a share if the group has a log
+    #[arg(long, value_name = "FILE", requires = "proof")]
+    pub decision: Option<PathBuf>,
+    /// Proof that a checkpoint continues the last one that this trustee saw (repeatable)
+    #[arg(long, value_name = "FILE", requires = "proof")]
+    pub consistency: Vec<PathBuf>,
+    /// Check everything and write the decision for the log, signed with the trustee's author key, instead
+    /// of a share
+    #[arg(long, value_name = "AUTHOR.key", requires = "proof", conflicts_with_all = ["decision", "with", "share"])]
+    pub decide: Option<PathBuf>,
     /// Machine to compare the packet with, instead of opening it
     #[arg(long = "match", value_name = "MACHINE", requires = "register")]
     pub matched: Option<Name>,
@@ -87,6 +113,25 @@ pub struct Share {
     /// What decrypts the trustee's key and, with --register DIR, the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
+}
+
+/// The salt of a sealed warrant.
+#[derive(Clone, Debug)]
+pub struct Salt(pub [u8; 32]);
+
+impl FromStr for Salt {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digit = |at: usize| text.get(2 * at..2 * at + 2);
+        let byte = |at| digit(at).and_then(|two| u8::from_str_radix(two, 16).ok());
+        let is_hex = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
+        let bytes = bytes
+            .filter(|_| is_hex)
+            .and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or("need 64 hexadecimal digits")
+    }
 }
 
 /// `clew open`

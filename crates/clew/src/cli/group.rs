@@ -3,9 +3,11 @@
 use super::{GroupPlan, GroupReopen, NewFile, OutputFile};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
-use clew_evidence::Name;
+use clew_evidence::{GroupLog, Name};
 use clew_group::Scheme;
+use clew_log::VerifierKey;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// `clew group`
 #[derive(Subcommand, Debug)]
@@ -22,6 +24,8 @@ pub enum Group {
     List(GroupPath),
     /// Start a new epoch with new witnesses for all machines
     Rebase(GroupRebase),
+    /// Start a new epoch with another transparency log, or with none
+    SetLog(GroupSetLog),
     /// Write a register file, for opening and comparing elsewhere
     Register(GroupRegister),
     /// Write a machine's witnesses again, if its key lost the current one
@@ -52,10 +56,61 @@ pub struct GroupCreate {
     /// Deal of one trustee (repeatable)
     #[arg(long, value_name = "I.deal", requires = "plan")]
     pub deal: Vec<PathBuf>,
+    /// Transparency log of the group, as ORIGIN+ID+KEY. Trustees then answer only requests that
+    /// this log has [default: none]
+    #[arg(long, value_name = "VKEY", value_parser = log_key)]
+    pub log: Option<Box<GroupLog>>,
     /// What encrypts the new keys.
     #[command(flatten)]
     pub seal: Seal,
 }
+
+/// Reads the verifier key of a log.
+fn log_key(text: &str) -> Result<Box<GroupLog>, String> {
+    let key = text.parse::<VerifierKey>().map_err(|e| e.to_string())?;
+    GroupLog::new(key).map(Box::new).map_err(|e| e.to_string())
+}
+
+/// A log by its verifier key, or none.
+#[derive(Clone, Debug)]
+pub enum LogName {
+    /// This log.
+    Log(Box<GroupLog>),
+    /// No log.
+    None,
+}
+
+impl FromStr for LogName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            text => log_key(text).map(Self::Log),
+        }
+    }
+}
+
+/// `clew group set-log`
+#[derive(Args, Debug)]
+#[command(after_help = SET_LOG_HELP)]
+pub struct GroupSetLog {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Verifier key of the log, as ORIGIN+ID+KEY; or none
+    #[arg(value_name = "VKEY|none")]
+    pub log: LogName,
+    /// When the new epoch starts.
+    #[command(flatten)]
+    pub start: Start,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const SET_LOG_HELP: &str = "\
+Trustees with a group file whose newest epoch names a log give no share for a request that this log
+does not have. Whoever reads the group file sees from which epoch on the group has another log.";
 
 /// Signature schemes by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,16 +12,17 @@ mod log;
 mod trustee;
 mod tunnel;
 mod verify;
+mod warrant;
 
-pub use court::{Bundle, Extract, Judge, Match, Open, PacketOf, Share};
+pub use court::{Bundle, Extract, Judge, Match, Open, PacketOf, Salt, Share};
 pub use flow::{
     AlgorithmName, CarriageName, CarriageOptions, DigestBytes, Flow, FlowCheck, FlowExtract,
     FlowInspect, FlowKeygen, FlowRelay, FlowSign, FlowVerify, FormName, HashName, KnownFlows,
     RuleName, Strength,
 };
 pub use group::{
-    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupWitness, Join, Revoke,
-    SchemeName, Start, Update,
+    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
+    Join, LogName, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use log::{
@@ -37,6 +38,7 @@ pub use tunnel::{
 };
 
 pub use verify::{Observe, Verify};
+pub use warrant::{Warrant, WarrantCreate, WarrantRequest, WarrantShow, WarrantSign};
 
 use crate::secrets::Unlock;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -101,6 +103,9 @@ pub enum Command {
     Judge(Judge),
     /// Put evidence, all that it needs, and a report into one file for a court
     Bundle(Bundle),
+    /// Draft, sign and show warrants, without which trustees with a policy answer nobody
+    #[command(subcommand)]
+    Warrant(Warrant),
     /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),

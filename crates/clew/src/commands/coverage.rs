@@ -65,20 +65,18 @@ impl Coverage {
     /// # Errors
     /// The capture cannot be read, or does not have the packet that was asked about.
     fn of(path: &Path, evidence: &Evidence) -> Result<Self, Failure> {
-        let (mut scan, mut fragments) = (Scan::new(evidence), Fragments::new());
-        let mut capture = Capture::open(path, "looking for its block")?;
-        while let Some(batch) = capture.next_batch()? {
-            let wholes = batch.into_iter().filter_map(|r| fragments.take(r));
-            wholes.for_each(|whole| scan.look(&whole));
-        }
-        let Scan { packets, asked, .. } = scan;
-        let asked = asked.ok_or_else(|| not_there(path, packets.kept.len()))?;
-        Ok(Self {
-            packets: packets.kept.into_iter().collect(),
-            more: packets.more,
-            asked,
-            mode: evidence.summary.mode,
-        })
+        let mut scans = scans(path, [evidence])?;
+        let scan = scans.pop().unwrap_or_else(|| Scan::new(evidence));
+        scan.coverage(path)
+    }
+
+    /// The same for several signatures, in one reading.
+    ///
+    /// # Errors
+    /// As [`Coverage::of`].
+    pub fn of_all(path: &Path, all: &[Evidence]) -> Result<Vec<Self>, Failure> {
+        let scans = scans(path, all)?;
+        scans.into_iter().map(|scan| scan.coverage(path)).collect()
     }
 
     /// What the signature covers, for people.
@@ -142,6 +140,24 @@ pub fn not_there(path: &Path, others: usize) -> Failure {
     Failure::file(path, why).hint("use a capture that contains the packet")
 }
 
+/// Reads a capture once for all packets of these signatures.
+fn scans<'e>(
+    path: &Path,
+    all: impl IntoIterator<Item = &'e Evidence>,
+) -> Result<Vec<Scan<'e>>, Failure> {
+    let mut scans: Vec<Scan<'_>> = all.into_iter().map(Scan::new).collect();
+    let (mut capture, mut fragments) = (
+        Capture::open(path, "looking for its block")?,
+        Fragments::new(),
+    );
+    while let Some(batch) = capture.next_batch()? {
+        for whole in batch.into_iter().filter_map(|r| fragments.take(r)) {
+            scans.iter_mut().for_each(|scan| scan.look(&whole));
+        }
+    }
+    Ok(scans)
+}
+
 /// One reading of a capture.
 struct Scan<'e> {
     evidence: &'e Evidence,
@@ -175,6 +191,17 @@ impl<'e> Scan<'e> {
             asked: None,
             window: evidence.window.clone(),
         }
+    }
+
+    fn coverage(self, path: &Path) -> Result<Coverage, Failure> {
+        let Self { packets, asked, .. } = self;
+        let asked = asked.ok_or_else(|| not_there(path, packets.kept.len()))?;
+        Ok(Coverage {
+            packets: packets.kept.into_iter().collect(),
+            more: packets.more,
+            asked,
+            mode: self.evidence.summary.mode,
+        })
     }
 
     fn look(&mut self, Whole { record, numbers }: &Whole) {

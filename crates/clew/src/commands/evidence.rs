@@ -16,6 +16,7 @@ use clew_packet::{
     Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,
     Summary, Verdict, read,
 };
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A signed packet, taken apart.
@@ -83,6 +84,25 @@ impl Evidence {
             }
         }
         Ok(None)
+    }
+
+    /// One packet of a capture for each of the signatures with these digests that it has, not verified.
+    pub fn with_digests(path: &Path, digests: &[[u8; 32]]) -> Result<Vec<Self>, Failure> {
+        let mut capture = Capture::open(path, "reading")?;
+        let (mut restorer, mut fragments) = (Restorer::new(), Fragments::new());
+        let mut found = BTreeMap::new();
+        while let Some(batch) = capture.next_batch()? {
+            for whole in batch.into_iter().filter_map(|r| fragments.take(r)) {
+                let Some(evidence) = Self::of(&whole.record, &mut restorer) else {
+                    continue;
+                };
+                let digest = evidence.packet().digest();
+                if digests.contains(&digest) {
+                    found.entry(digest).or_insert(evidence);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
     }
 
     fn is_of(&self, request: &Request, group: &GroupFile) -> bool {

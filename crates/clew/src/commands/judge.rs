@@ -11,7 +11,7 @@ use crate::groups::read_checked;
 use crate::secrets;
 use clew_evidence::{
     CheckedGroup, DeviceFingerprint, Fault, Judgement, Match, Opening, ReadError, Request, Row,
-    TextError, judge_match, judge_opening,
+    TextError, Warrant, WarrantError, judge_match, judge_opening,
 };
 use serde_json::json;
 use std::fmt::Display;
@@ -75,6 +75,8 @@ pub struct Judged {
     pub matter: Matter,
     /// What it proves.
     pub judgement: Judgement,
+    /// The warrant that was given, if it has clew's own form.
+    pub allowed: Option<Warrant>,
 }
 
 impl Case<'_> {
@@ -101,12 +103,14 @@ impl Case<'_> {
         });
         let judgement = judged.map_err(|fault| self.refuted(&fault))?;
         self.check_warrant(file.request())?;
+        let allowed = self.check_allowed(file.request())?;
         let matter = Matter::of(self.input, evidence)?;
         Ok(Judged {
             group,
             file,
             matter,
             judgement,
+            allowed,
         })
     }
 
@@ -130,6 +134,23 @@ impl Case<'_> {
         Err(self.no(WARRANT_PIN, None, why))
     }
 
+    /// If the warrant that was given has clew's own form: that it holds and allows the request.
+    fn check_allowed(&self, request: &Request) -> Result<Option<Warrant>, Failure> {
+        let Some(path) = self.warrant else {
+            return Ok(None);
+        };
+        let Ok(text) = secrets::read_text(path) else {
+            return Ok(None); // some other document
+        };
+        let warrant = match Warrant::decode(&text) {
+            Err(WarrantError::Text(_)) => return Ok(None),
+            Err(WarrantError::Rule(rule)) => Err(rule),
+            Ok(warrant) => warrant.check_request(request).map(|()| warrant),
+        };
+        let warrant = warrant.map_err(|rule| self.no(rule.as_str(), None, rule))?;
+        Ok(Some(warrant))
+    }
+
     /// A no by a rule.
     pub fn no(&self, rule: &str, trustee: Option<u8>, why: impl Display) -> Failure {
         if self.json {
@@ -145,6 +166,11 @@ impl Judged {
     pub fn tell(&self, as_json: bool) {
         let warrant = self.file.request().warrant.as_ref();
         verdict::tell(&self.group, &self.matter, warrant, &self.judgement, as_json);
+        if let (Some(warrant), false) = (&self.allowed, as_json) {
+            say!("  warrant by {}", warrant.issuer_name());
+            say!("             {}", DeviceFingerprint::of(warrant.issuer()));
+            say!("             (compare the key with one that you have from the court)");
+        }
     }
 }
 

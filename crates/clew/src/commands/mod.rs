@@ -19,12 +19,14 @@ mod register;
 mod restore;
 mod share;
 mod show;
+mod shown;
 mod sign;
 mod strip;
 mod trustee;
 mod tunnel;
 mod verdict;
 mod verify;
+mod warrant;
 
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Status};
@@ -49,6 +51,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Match(arguments) => open::run_match(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Warrant(arguments) => warrant::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
         Command::Log(arguments) => log::run(arguments),
         Command::Flow(arguments) => flow::run(arguments),

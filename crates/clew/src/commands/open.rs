@@ -11,7 +11,7 @@ use crate::failure::{Failure, Status};
 use crate::secrets;
 use clew_evidence::{
     CombineError, Combined, FoundRow, JudgeRule, Locator, Match, OpenedBase, Opening, Question,
-    Refused, Search, Share, ShareFault, combine_match, combine_opening,
+    Refused, Request, Search, Share, ShareFault, combine_match, combine_opening,
 };
 use clew_group::curve::G1;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn open(
     q: Q,
 ) -> Result<(Combined<Opening>, Option<Locator>), Failure> {
     let group = register.group();
-    let request = request(group, Question::Opening, evidence, warrant_of(shares))?;
+    let request = asked(request(group, Question::Opening, evidence, None)?, shares);
     let (mut trouble, mut locator) = (None, None);
     let find = |opened: OpenedBase| {
         let found = find(register, opened, q, &mut locator);
@@ -149,16 +149,27 @@ fn compare(
         machine: found.row.entry.leaf_hash(),
     };
     let group = register.group();
-    let request = request(group, question, evidence, warrant_of(shares))?;
+    let request = asked(request(group, question, evidence, None)?, shares);
     let matched = combine_match(group, &request, shares, &evidence.packet(), &base, found);
     matched.map_err(|error| failed(error, register))
 }
 
-/// The warrant that most shares were given for.
-fn warrant_of(shares: &[Share]) -> Option<[u8; 32]> {
-    let warrants = || shares.iter().map(|share| share.request.warrant);
-    let votes = |warrant: &Option<_>| warrants().filter(|other| other == warrant).count();
-    warrants().rev().max_by_key(votes).flatten()
+/// The request, with the warrant and the place in the log that most shares were given for.
+fn asked(request: Request, shares: &[Share]) -> Request {
+    let all = || {
+        shares
+            .iter()
+            .map(|share| (share.request.warrant, share.request.log))
+    };
+    let votes = |one: &_| all().filter(|other| other == one).count();
+    match all().rev().max_by_key(votes) {
+        Some((warrant, log)) => Request {
+            warrant,
+            log,
+            ..request
+        },
+        None => request,
+    }
 }
 
 fn failed(error: CombineError, register: &Register) -> Failure {

@@ -57,7 +57,8 @@ fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result
 /// `clew group create` with an opening key that trustees made.
 pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let dealing = dealing(plan, &arguments.deal)?;
-    let group = NewGroup::with_dkg(dealing.clone(), clock::now_ns()).map_err(failed)?;
+    let mut group = NewGroup::with_dkg(dealing.clone(), clock::now_ns()).map_err(failed)?;
+    group.log = arguments.log.as_deref().cloned();
     let named = arguments.name.as_ref();
     if named.is_some_and(|name| *name != group.name) {
         let message = format!("the plan is for a group named {}", group.name);

@@ -4,6 +4,7 @@ use super::coverage::{Coverage, Matter, check_rereadable};
 use super::evidence::Evidence;
 use super::open::match_hint;
 use super::register::{Candidate, Register};
+use super::shown::Files;
 use crate::cli::Share as Arguments;
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -13,7 +14,9 @@ use crate::secrets;
 use clew_evidence::{CheckedGroup, CombineError, GroupFile, Question, Request, Share, Step};
 use clew_group::quorum::{Set, Trustee};
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
-use clew_keys::{TextFile, TrusteeKeyFile};
+use clew_keys::{AuthorKeyFile, TextFile, TrusteeKeyFile};
+use clew_log::entry::Entry;
+use clew_trustee::approval::Unapproved;
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use sha2::{Digest, Sha256};
@@ -32,13 +35,53 @@ pub fn run(arguments: &Arguments) -> Result<Status, Failure> {
     let key = unlock.load(path, TrusteeKeyFile::decode)?;
     let (group, Matter { evidence, coverage }) = Matter::read(of)?;
     let responder = Responder::new(&key, path).map_err(|error| Failure::io(path, &error))?;
-    let share = match &arguments.matched {
-        None => opening(arguments, &check(&of.group, group)?, &evidence, &responder)?,
-        Some(machine) => matching(arguments, machine.as_str(), group, &evidence, &responder)?,
+    let files = Files::read(arguments)?;
+    let given = match &arguments.matched {
+        None => opening(
+            arguments,
+            &check(&of.group, group)?,
+            &evidence,
+            &responder,
+            &files,
+        )?,
+        Some(machine) => {
+            let machine = machine.as_str();
+            matching(arguments, machine, group, &evidence, &responder, &files)?
+        }
     };
-    write(&arguments.out.output, &share.encode())?;
-    tell(arguments, &share, &coverage, &responder);
+    match given {
+        Given::Share(share) => {
+            write(&arguments.out.output, &share.encode())?;
+            tell(arguments, &share, &coverage, &responder);
+        }
+        Given::Decision(entry) => {
+            put(&arguments.out.output, &entry.encode())?;
+            say!("decision for the log: {}", arguments.out.output.display());
+            say!("  Next, when the log has it: the same command, with --decision for its proof.");
+        }
+    }
     Ok(Status::Yes)
+}
+
+/// What a trustee gives: a share, or first its decision for the log.
+enum Given {
+    Share(Box<Share>),
+    Decision(Box<Entry>),
+}
+
+/// The decision, if that is what is asked for.
+fn decision(
+    arguments: &Arguments,
+    case: Case<'_>,
+    responder: &Responder<'_>,
+) -> Result<Option<Given>, Failure> {
+    let Some(path) = &arguments.decide else {
+        return Ok(None);
+    };
+    let author = arguments.unlock.load(path, AuthorKeyFile::decode)?;
+    let entry = responder.decide(case, &author.signing_key(), clock::now_ns());
+    let entry = entry.map_err(refused)?;
+    Ok(Some(Given::Decision(Box::new(entry))))
 }
 
 fn opening(
@@ -46,18 +89,22 @@ fn opening(
     group: &CheckedGroup,
     evidence: &Evidence,
     responder: &Responder<'_>,
-) -> Result<Share, Failure> {
-    let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
-    let request = request(group, Question::Opening, evidence, warrant)?;
+    files: &Files,
+) -> Result<Given, Failure> {
+    let request = request(group, Question::Opening, evidence, files.warrant_hash())?;
+    let request = files.place(request);
     let packet = evidence.packet();
     let case = Case {
         group,
         request: &request,
         packet: &packet,
+        shown: files.shown(),
     };
-    responder
-        .open(case, clock::now_ns(), &mut random::os())
-        .map_err(refused)
+    if let Some(decision) = decision(arguments, case, responder)? {
+        return Ok(decision);
+    }
+    let share = responder.open(case, clock::now_ns(), &mut random::os());
+    share.map(Box::new).map(Given::Share).map_err(refused)
 }
 
 /// Which of the three steps it is follows from what the others gave.
@@ -67,23 +114,29 @@ fn matching(
     group: GroupFile,
     evidence: &Evidence,
     responder: &Responder<'_>,
-) -> Result<Share, Failure> {
+    files: &Files,
+) -> Result<Given, Failure> {
     let register = arguments.register.as_deref();
     let register = register.ok_or_else(|| Failure::new("--match requires --register"))?;
     let register = Register::open(register, group, &arguments.unlock)?;
     let with = register.candidate(machine, evidence.summary.epoch)?;
-    let warrant = arguments.warrant.as_deref().map(hash_of).transpose()?;
     let question = Question::Match {
         machine: with.found.row.entry.leaf_hash(),
     };
-    let request = request(register.group(), question, evidence, warrant)?;
+    let request = request(register.group(), question, evidence, files.warrant_hash())?;
+    let request = files.place(request);
     let packet = evidence.packet();
     let case = Case {
         group: register.group(),
         request: &request,
         packet: &packet,
+        shown: files.shown(),
     };
-    step(arguments, case, &with, responder)
+    if let Some(decision) = decision(arguments, case, responder)? {
+        return Ok(decision);
+    }
+    let share = step(arguments, case, &with, responder)?;
+    Ok(Given::Share(Box::new(share)))
 }
 
 fn step(
@@ -96,14 +149,14 @@ fn step(
         found: &with.found,
         base: &with.base,
     };
-    let given = read_shares(&arguments.share)?;
+    let (given, now) = (read_shares(&arguments.share)?, clock::now_ns());
     let share = match given.first().map(|share| &share.step) {
         None => {
             let set = set(&arguments.with)?;
-            responder.commit(case, with, set, clock::now_ns(), &mut random::os())
+            responder.commit(case, with, set, now, &mut random::os())
         }
-        Some(Step::Commitment { .. }) => responder.reveal(case, with, &given),
-        Some(Step::Blind { .. }) => responder.compare(case, with, &given, &mut random::os()),
+        Some(Step::Commitment { .. }) => responder.reveal(case, with, &given, now),
+        Some(Step::Blind { .. }) => responder.compare(case, with, &given, now, &mut random::os()),
         Some(step) => {
             let what = step.as_str();
             return Err(Failure::new(format!(
@@ -164,6 +217,10 @@ fn refused(error: TrusteeError) -> Failure {
         TrusteeError::Quorum(error) if error.culprit().is_some() => {
             failure.hint("start again with --with, without this trustee")
         }
+        TrusteeError::Unapproved(rule) => match approval_hint(&rule) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        },
         TrusteeError::NotUnderWay => failure.hint("start again with --with"),
         TrusteeError::OtherSharing { .. } => {
             failure.hint("use --trustee with the key of that epoch")
@@ -171,6 +228,23 @@ fn refused(error: TrusteeError) -> Failure {
         TrusteeError::Io { path, error } => Failure::io(&path, &error),
         _ => failure,
     }
+}
+
+/// What helps against a rule about warrants and logs.
+fn approval_hint(rule: &Unapproved) -> Option<&'static str> {
+    Some(match rule {
+        Unapproved::GroupOlder => "use the newest group file",
+        Unapproved::GroupFork => "compare epoch ids: clew group list GROUPFILE",
+        Unapproved::NoPolicy => "use --policy, --warrant and --proof: clew help share",
+        Unapproved::WarrantMissing | Unapproved::WarrantText => "use --warrant",
+        Unapproved::LogMissing => "use --proof with the file of clew log prove",
+        Unapproved::LogOlder => "get new proofs from the log",
+        Unapproved::LogConsistency => {
+            "use --consistency; without one, the log may show two histories"
+        }
+        Unapproved::LogDecision => "use --decide first, log the decision, then use --decision",
+        _ => return None,
+    })
 }
 
 /// The request about a packet.
@@ -222,12 +296,15 @@ pub fn read_shares(paths: &[PathBuf]) -> Result<Vec<Share>, Failure> {
 
 /// Writes a share, an opening or a match: public, and never over another file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    put(path, text.as_bytes())
+}
+
+/// Writes a public file, never over another one.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     secrets::check_named(path)?;
-    write_atomically(path, text.as_bytes(), MODE_PUBLIC, IfExists::Refuse).map_err(|e| {
-        match e.kind() {
-            std::io::ErrorKind::AlreadyExists => exists(path),
-            _ => Failure::io(path, &e),
-        }
+    write_atomically(path, bytes, MODE_PUBLIC, IfExists::Refuse).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(path),
+        _ => Failure::io(path, &e),
     })
 }
 

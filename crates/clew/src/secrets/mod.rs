@@ -298,6 +298,8 @@ pub fn undecoded(path: &Path, error: &TextError) -> Failure {
         "clew-issuer-key-1" => "use issuer/issuer.key of the group's directory",
         "clew-dkg-plan-1" => "use the plan that clew group plan wrote",
         "clew-dkg-deal-1" => "use the deals that clew trustee deal wrote",
+        "clew-author-key-1" => "use the NAME.key that clew log keygen wrote",
+        "clew-author-1" => "use the NAME.pub that clew log keygen wrote",
         "clew-flow-key-1" => "use the NAME.key that clew flow keygen wrote",
         "clew-tunnel-server-1" => "use the key that clew tunnel keygen server wrote",
         "clew-tunnel-user-1" => "use the key that clew tunnel keygen user wrote",

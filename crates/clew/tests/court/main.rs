@@ -9,7 +9,10 @@ mod epochs;
 mod finding;
 mod forks;
 mod live;
+mod logged;
 mod matches;
+mod trustees;
+mod warrants;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

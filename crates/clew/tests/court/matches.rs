@@ -26,6 +26,7 @@ fn matches_answer_by_their_exit_status() {
         let (base, x) = (set, set + 48);
         let blinds = x + 32;
         let cases = [
+            (REQUEST - 1, "blind"), // another place in the log: another session
             (set - 1, "layout"),
             (WARRANT + 3, "blind"), // another session, for which no blind holds
             (MACHINE + 1, "register"),

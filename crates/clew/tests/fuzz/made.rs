@@ -57,6 +57,7 @@ impl Made {
             name: "g".parse().unwrap(),
             scheme,
             opening: Opening::TrustedDealer(Quorum::new(2, 3).unwrap()),
+            log: None,
             now: NOW,
         };
         let made = Store::create(dir, group, None, &mut rng()).unwrap();
@@ -235,10 +236,12 @@ impl Made {
             responder.commit(case, with, set, NOW, &mut rng()).unwrap()
         });
         let blinds = self.ask(&request, |responder, case| {
-            responder.reveal(case, with, &commitments).unwrap()
+            responder.reveal(case, with, &commitments, NOW).unwrap()
         });
         let last = self.ask(&request, |responder, case| {
-            responder.compare(case, with, &blinds, &mut rng()).unwrap()
+            responder
+                .compare(case, with, &blinds, NOW, &mut rng())
+                .unwrap()
         });
         (request, base, [commitments, blinds, last])
     }

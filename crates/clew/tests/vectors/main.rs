@@ -21,12 +21,13 @@ use std::{env, fs};
 use case::Case;
 use judge::Stop;
 
-const FORMATS: [&str; 11] = [
+const FORMATS: [&str; 12] = [
     "group-signature",
     "packet-trailer",
     "carriers",
     "group-file",
     "opening",
+    "warrant",
     "key-file",
     "flow-carriage",
     "effs",

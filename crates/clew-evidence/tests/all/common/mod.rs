@@ -377,6 +377,7 @@ fn found(scheme: Scheme, manager: &DeviceKey, rng: &mut ChaCha20Rng) -> Growing 
         created: CREATED,
         nonce: NONCE,
         manager: manager.verifying_key().to_bytes(),
+        log: None,
         name: "acme".parse().unwrap(),
         founding: Box::new(key.founding_bytes()),
         issuer_proof,

@@ -170,6 +170,7 @@ pub fn create(dir: &Path, scheme: Scheme, quorum: Quorum, seed: u64) -> Result<S
         name: "acme".parse().unwrap(),
         scheme,
         opening: Opening::TrustedDealer(quorum),
+        log: None,
         now: NOW,
     };
     Store::create(dir, group, None, &mut rng(seed)).map(|made| made.store)

@@ -3,6 +3,7 @@
 use super::Origin;
 use crate::commands::judge::{EvidenceFile, Judged};
 use crate::commands::verdict::{answer, facts, sentence};
+use clew_evidence::DeviceFingerprint;
 use clew_report::{Block, Column, Fact, Files, Report, Table, Time};
 use clew_wire::Hex;
 use jiff::Timestamp;
@@ -112,6 +113,11 @@ fn judgement(judged: &Judged) -> Vec<Fact> {
         let full = NAMES.iter().find(|(short, _)| *short == name);
         let is_code = matches!(name, "warrant" | "device") && !value.contains(' ');
         told.push(fact(full.map_or(name, |(_, full)| full), value, is_code));
+    }
+    if let Some(warrant) = &judged.allowed {
+        let key = DeviceFingerprint::of(warrant.issuer()).to_string();
+        told.push(fact("Warrant by", warrant.issuer_name().to_string(), false));
+        told.push(fact("Key of the warrant's issuer", key, true));
     }
     told.push(fact("Trustees", trustees(judged), false));
     let request = judged.file.request();

@@ -21,6 +21,7 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
         say!("          {BBS04_WARNING}");
     }
     say!("opening   {}", opening(&group));
+    show_logs(&group);
     say!(
         "created   {}",
         clock::to_the_second(genesis.created.as_nanos())
@@ -38,6 +39,25 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
     );
     say!("register  {root} at {time}");
     Ok(Status::Yes)
+}
+
+/// The log of the epoch in force, and those that announced epochs set. A group that never had a log
+/// says nothing.
+fn show_logs(group: &GroupFile) {
+    let in_force = group.epoch_at(clock::wall_time());
+    let text = |epoch| match group.log_at(epoch) {
+        Some(log) => log.key().to_string(),
+        None => "none".to_owned(),
+    };
+    if group.logs().next().is_none() {
+        return;
+    }
+    say!("log       {}", text(in_force));
+    for epoch in in_force + 1..=group.newest_epoch() {
+        if group.log_at(epoch) != group.log_at(epoch - 1) {
+            say!("          from epoch {epoch}: {}", text(epoch));
+        }
+    }
 }
 
 /// The epoch in force and those announced, with the ids by which people compare histories.
@@ -79,7 +99,7 @@ fn revoked_by(record: &EpochRecord) -> usize {
     match &record.change {
         Change::Steps(steps) => steps.len(),
         Change::Rebase { revoked } => revoked.len(),
-        Change::Sharing(_) => 0,
+        Change::Sharing(_) | Change::Log(_) => 0,
     }
 }
 
@@ -187,6 +207,8 @@ fn change(record: &EpochRecord) -> String {
         (Change::Rebase { .. }, 0) => "rebase".to_owned(),
         (Change::Rebase { .. }, revoked) => format!("rebase, {revoked} revoked"),
         (Change::Sharing(_), _) => "new opening key or trustees".to_owned(),
+        (Change::Log(Some(log)), _) => format!("log {}", log.key().name()),
+        (Change::Log(None), _) => "no log".to_owned(),
     }
 }
 

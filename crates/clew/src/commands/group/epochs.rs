@@ -1,11 +1,11 @@
 //! `clew revoke` and `clew group rebase`: new epochs.
 
-use crate::cli::{GroupRebase, Revoke, Start};
+use crate::cli::{GroupRebase, GroupSetLog, LogName, Revoke, Start};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::progress::while_counting;
 use crate::secrets::Unlock;
-use clew_evidence::{Change, GroupFile, Name};
+use clew_evidence::{Change, GroupFile, GroupLog, Name};
 use clew_manager::{EpochStart, Store, StoreError};
 use std::path::Path;
 
@@ -30,6 +30,26 @@ pub fn rebase(arguments: &GroupRebase) -> Result<Status, Failure> {
         unlock: &arguments.unlock,
     };
     rebased.make("rebase")
+}
+
+pub fn set_log(arguments: &GroupSetLog) -> Result<Status, Failure> {
+    let when = when(&arguments.start)?;
+    let mut store = Store::open(&arguments.dir)?;
+    let issuer = arguments.unlock.issuer(&store)?;
+    let before = store.group().clone();
+    let (log, what) = match &arguments.log {
+        LogName::Log(log) => (
+            Some(GroupLog::clone(log)),
+            format!("log {}", log.key().name()),
+        ),
+        LogName::None => (None, "no log".to_owned()),
+    };
+    let epoch = store.set_log(&issuer, log, when)?;
+    let start = clock::to_the_second(when.start);
+    say!("{what}: epoch {epoch} starts at {start}");
+    tell_brought_forward(&before, store.group());
+    tell_what_to_publish(&store, epoch);
+    Ok(Status::Yes)
 }
 
 /// The epoch to make.

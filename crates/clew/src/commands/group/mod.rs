@@ -37,6 +37,7 @@ pub fn run(arguments: &Group) -> Result<Status, Failure> {
         Group::Show(GroupPath { path }) => describe::show(path),
         Group::List(GroupPath { path }) => describe::list(path),
         Group::Rebase(arguments) => epochs::rebase(arguments),
+        Group::SetLog(arguments) => epochs::set_log(arguments),
         Group::Register(arguments) => register::export(arguments),
         Group::Witness(arguments) => witness(arguments),
     }
@@ -54,6 +55,7 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
         name: name.clone(),
         scheme: arguments.scheme.into(),
         opening: Opening::TrustedDealer(quorum),
+        log: arguments.log.as_deref().cloned(),
         now: clock::now_ns(),
     };
     let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;

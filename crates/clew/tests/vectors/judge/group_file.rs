@@ -1,6 +1,8 @@
 //! Vectors of the group file.
 
-use clew_evidence::{CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, RegisterEntry, short_epoch_id};
+use clew_evidence::{
+    CheckedGroup, EpochRecord, EpochSharing, GroupFile, GroupFileError, GroupLog, RegisterEntry, short_epoch_id,
+};
 use clew_group::PublicKey;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
@@ -17,6 +19,11 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     case.check("scheme", [file.scheme().code()])?;
     case.check("name", file.genesis().name.as_str())?;
     case.check("manager", file.genesis().manager)?;
+    let logs = (0..=file.newest_epoch()).map(|epoch| file.log_at(epoch));
+    match case.has("log") {
+        true => check_all(case, "log", logs.map(log))?,
+        false => holds(logs.flatten().next().is_none(), "no log")?,
+    }
     let starts = (1..=file.newest_epoch()).filter_map(|epoch| file.start(epoch));
     check_all(case, "start", starts.map(|start| start.as_nanos().to_be_bytes()))?;
     check_all(case, "founding-key", epochs.iter().map(|epoch| epoch.key.founding_bytes()))?;
@@ -36,6 +43,11 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
     case.check("machines", register.machines.to_be_bytes())?;
     case.check("root", register.root)?;
     entries(case, register.root)
+}
+
+/// The verifier key of a log.
+fn log(log: Option<&GroupLog>) -> String {
+    log.map_or("none".to_owned(), |log| log.key().to_string())
 }
 
 /// The size of the register that a record binds.

@@ -20,9 +20,10 @@ mod register_file;
 mod share;
 mod tunnel;
 mod tunnel_run;
+mod warrant;
 mod xr;
 
-use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, TextError};
+use clew_evidence::{Fault, GroupFileError, ReadError, RegisterFileError, Rule, TextError, WarrantError, WarrantRule};
 use clew_group::quorum::QuorumError;
 use clew_group::xr::JoinError;
 use clew_group::{DecodeError, Invalid, Revoked};
@@ -53,6 +54,7 @@ pub fn judge(case: &Case) -> Result<(), Stop> {
         "carriers" => carriers::judge(case),
         "group-file" => group_file::judge(case),
         "opening" => opening::judge(case),
+        "warrant" => warrant::judge(case),
         "key-file" => key_file::judge(case),
         "flow-carriage" => flow_carriage::judge(case),
         "effs" => effs::judge(case),
@@ -125,6 +127,10 @@ pub fn rules(format: &str) -> Vec<&'static str> {
             reasons.map(name).collect()
         }
         "carriers" => carriers::RULES.split_whitespace().collect(),
+        "warrant" => {
+            let rules = WarrantRule::ALL.map(WarrantRule::as_str);
+            ["valid", "not-a-key", "label", "damaged"].into_iter().chain(rules).collect()
+        }
         // Not `too-many-epochs`, for which a file would have 500 MB, nor `steps`: 5 MB.
         "group-file" => vec![
             "valid",
@@ -174,6 +180,12 @@ pub fn rules(format: &str) -> Vec<&'static str> {
 
 impl From<DecodeError> for Stop {
     fn from(error: DecodeError) -> Self {
+        Self::Rule(error.as_str())
+    }
+}
+
+impl From<WarrantError> for Stop {
+    fn from(error: WarrantError) -> Self {
         Self::Rule(error.as_str())
     }
 }

@@ -11,6 +11,7 @@ mod key_file;
 mod opening;
 mod packet;
 mod tunnel;
+mod warrant;
 
 use clew_group::curve::Scalar;
 use clew_group::{bbs04, xr};
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Case> {
         carriers::all(),
         group_file::all(),
         opening::all(),
+        warrant::all(),
         key_file::all(),
         flow::all(),
         effs::all(),

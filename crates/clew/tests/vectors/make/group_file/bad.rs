@@ -7,6 +7,7 @@ use ed25519_dalek::SigningKey;
 
 use crate::case::Case;
 use crate::make::damage::{Damage, identity, order_3};
+use crate::make::group_file::good::with_logs;
 use crate::make::groups::bbs04_group::BBS04;
 use crate::make::groups::records::{HEADER, Records, file_by};
 use crate::make::groups::xr_group::XR;
@@ -19,6 +20,7 @@ pub fn all() -> Vec<Case> {
         lengths("xr-", xr(), "genesis epoch sharing epoch-3 rebase checkpoint-2 checkpoint-3 checkpoint-5 register"),
         values(),
         layouts(),
+        logs(),
         names(),
         signatures(),
         chains(),
@@ -109,6 +111,31 @@ fn frames() -> Vec<Case> {
     ]
 }
 
+/// Rule 4, logs: of record 0 of the small group, and of its epochs 1 and 2.
+fn logs() -> Vec<Case> {
+    let good = with_logs();
+    let bad = |name: &str, part: usize, comment: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        bad(&format!("xr-layout-log-{name}"), "layout", part as u32, comment, body(&good, part, change))
+    };
+    let byte = |at: usize, value: u8| move |body: &mut Vec<u8>| body[at] = value;
+    // Of record 0: 0 or 1, origin, key. Of an epoch the same behind the change.
+    let (of_genesis, of_epoch) = (74, CHANGE + 1);
+    let key = of_genesis + 2 + "example.com/first".len();
+    vec![
+        bad("value", 0, "The byte in front of the log is 2.", &byte(of_genesis, 2)),
+        bad("origin-empty", 0, "The origin has no byte.", &byte(of_genesis + 1, 0)),
+        bad("origin-plus", 0, "The origin has a plus sign.", &byte(of_genesis + 5, b'+')),
+        bad("origin-space", 0, "The origin has a space.", &byte(of_genesis + 5, b' ')),
+        bad("origin-control", 0, "The origin has a line end.", &byte(of_genesis + 5, b'\n')),
+        bad("key-weak", 0, "The key has small order.", &|body| body[key..key + 32].fill(0)),
+        bad("epoch-value", 1, "The byte in front of the log of epoch 1 is 2.", &byte(of_epoch, 2)),
+        bad("epoch-long", 1, "A byte too many behind the log of epoch 1.", &|body| body.push(0)),
+        bad("epoch-short", 1, "The last byte of the key is missing.", &|body| _ = body.pop()),
+        bad("none-long", 2, "A byte behind no log.", &|body| body.push(0)),
+        bad("none-short", 2, "The byte in front of the log is missing.", &|body| _ = body.pop()),
+    ]
+}
+
 /// Rule 4: a byte more or less in each of the first parts.
 fn lengths(prefix: &str, of: &Records, parts: &str) -> Vec<Case> {
     let of_part = |(part, name): (usize, &str)| {
@@ -137,7 +164,7 @@ fn values() -> Vec<Case> {
     [
         ("scheme", bbs04, 0, 1, 9),
         ("scheme-other", bbs04, 0, 1, 2),
-        ("log", bbs04, 0, 74, 1),
+        ("log", bbs04, 0, 74, 2),
         ("name-empty", bbs04, 0, 75, 0),
         ("name-control", bbs04, 0, 76, b'\n'),
         ("name-space", bbs04, 0, 76, b' '),
@@ -153,11 +180,11 @@ fn values() -> Vec<Case> {
         ("change-steps", bbs04, 1, CHANGE, 1),
         ("change-sharing", bbs04, 1, CHANGE, 2),
         ("rows", bbs04, 1, CHANGE + 2, 2),
-        ("xr-log", xr, 0, 74, 1),
+        ("xr-log", xr, 0, 74, 2),
         ("xr-origin", xr, 0, of_xr, 3),
         ("xr-threshold", xr, 0, of_xr + 1, 4),
         ("xr-trustees", xr, 0, of_xr + 2, 33),
-        ("xr-change", xr, 1, CHANGE, 4),
+        ("xr-change", xr, 1, CHANGE, 5),
         ("xr-change-sharing", xr, 1, CHANGE, 2),
         ("xr-steps-none", xr, 1, CHANGE + 1, 0),
         ("xr-steps-two", xr, 1, CHANGE + 1, 2),

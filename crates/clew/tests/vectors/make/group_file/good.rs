@@ -3,15 +3,17 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use clew_evidence::{EpochRecord, Origin, SharingRecord, short_epoch_id};
+use clew_evidence::{Change, EpochRecord, GroupLog, Origin, SharingRecord, WallTime, short_epoch_id};
 use clew_group::quorum::{Quorum, Sharing};
+use clew_log::{KeyKind, VerifierKey};
+use ed25519_dalek::SigningKey;
 
 use crate::case::Case;
 use crate::make::groups::bbs04_group::{self, BBS04};
 use crate::make::groups::records::Records;
 use crate::make::groups::strange;
 use crate::make::groups::xr_group::{self, XR, u};
-use crate::make::{Key, rng, scalar};
+use crate::make::{Key, hash, rng, scalar};
 
 /// A group of one record, with a dealt opening key and no machine.
 static SMALL: LazyLock<Records> = LazyLock::new(|| {
@@ -32,7 +34,44 @@ static SMALL: LazyLock<Records> = LazyLock::new(|| {
 });
 
 pub fn all() -> Vec<Case> {
-    vec![of_bbs04(), of_xr(), urgent(), small(), strange_xr(), strange_bbs04()]
+    vec![of_bbs04(), of_xr(), urgent(), small(), logs(), strange_xr(), strange_bbs04()]
+}
+
+/// The small group with a log in epoch 0, another from epoch 1, and none from epoch 2.
+pub fn with_logs() -> Records {
+    let mut records = SMALL.clone();
+    records.genesis.log = Some(log("example.com/first"));
+    let made = records.genesis.created;
+    for change in [Some(log("example.com/second")), None] {
+        records.epochs.push(EpochRecord {
+            epoch: records.epochs.len() as u32 + 1,
+            previous: records.last_id(),
+            made: WallTime::from_nanos(made.as_nanos() + 1),
+            start: WallTime::from_nanos(made.as_nanos() + 1),
+            machines: 0,
+            root: [0; 32],
+            change: Change::Log(change.map(Box::new)),
+        });
+    }
+    records
+}
+
+/// The log of that origin.
+fn log(origin: &str) -> GroupLog {
+    let key = SigningKey::from_bytes(&hash(origin.as_bytes())).verifying_key();
+    GroupLog::new(VerifierKey::new(origin, KeyKind::Log, key).unwrap()).unwrap()
+}
+
+fn logs() -> Case {
+    let records = with_logs();
+    let comment = "A log from epoch 0, another from epoch 1, none from epoch 2.";
+    let founding = *records.genesis.founding;
+    let keys = vec![(founding, XR.public[0].v().to_bytes()); 3];
+    let h = &founding[..48];
+    let case = good("xr-log", comment, &records, keys).each("sharing", vec![[&[1, 1, 2], h].concat(); 3]);
+    let logs = [Some("example.com/first"), Some("example.com/second"), None];
+    let logs = logs.map(|origin| origin.map_or("none".to_owned(), |origin| log(origin).key().to_string()));
+    with_register(case.texts("log", logs), &records)
 }
 
 /// The manager can sign any register: whoever reads a row says what is wrong.

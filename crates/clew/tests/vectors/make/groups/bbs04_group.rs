@@ -44,6 +44,7 @@ impl Bbs04 {
             created: WallTime::from_nanos(1_740_000_000 * SECOND_NS),
             nonce: NONCE,
             manager: manager.verifying_key().to_bytes(),
+            log: None,
             name: "vectors".parse().unwrap(),
             founding: Box::new(first.founding_bytes()),
             issuer_proof: None,

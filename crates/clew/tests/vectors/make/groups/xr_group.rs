@@ -92,6 +92,7 @@ impl Xr {
             created: WallTime::from_nanos(1_740_000_000 * SECOND_NS),
             nonce: NONCE,
             manager: manager.verifying_key().to_bytes(),
+            log: None,
             name: "vectors of xr".parse().unwrap(),
             founding: Box::new(first.founding_bytes()),
             issuer_proof: Some(issuer_proof.to_bytes()),

@@ -110,7 +110,6 @@ fn requests() -> Vec<Case> {
         layout("kind-match", "The request asks for a match.", &one(16, 2)),
         layout("scheme-3", "The request has scheme 3.", &one(17, 3)),
         layout("machine", "The request names a machine.", &one(166, 1)),
-        layout("log", "The request has a place in a log.", &one(205, 1)),
         layout("empty", "No byte.", b""),
         layout("request-cut", "The request lacks its last byte.", &good[..205]),
         group("id", "The request names another group.", &one(18, good[18] ^ 1)),

@@ -120,7 +120,6 @@ fn damaged() -> Vec<Case> {
         one("scheme", "The request has scheme 3.", 18, 3),
         one("scheme-bbs04", "The request has scheme 1, which has two decryptions.", 18, 1),
         one("machine", "The request for an opening names a machine.", 167, 1),
-        one("log", "The request has a place in a log.", 206, 1),
         one("index-0", "Trustee 0.", TRUSTEE, 0),
         one("index-33", "Trustee 33.", TRUSTEE, 33),
         bad("d", "D is the identity.", &good.set(REST, identity(48))),
