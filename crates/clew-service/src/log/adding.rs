@@ -1,9 +1,9 @@
 //! The thread that writes a log: it takes what waits, and makes one commit of it.
 
 use super::cosigning::Status;
-use super::service::Shared;
+use super::service::{Shared, authors, lock};
 use super::store::{Log, NotAdded, Placed};
-use clew_log::entry::Entry;
+use clew_log::entry::{Body, Entry};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tokio::sync::{mpsc, oneshot};
@@ -43,16 +43,21 @@ pub(super) fn run(mut log: Log, mut queue: mpsc::Receiver<Waiting>, shared: &Arc
         let (entries, answers): (Vec<_>, Vec<_>) =
             waiting.drain(..).map(|one| (one.entry, one.answer)).unzip();
         let before = log.newest().size;
+        let is_admission = |entry: &Entry| matches!(entry.body, Body::Author { .. });
+        let has_admissions = entries.iter().any(is_admission);
         match log.add(entries, (shared.clock)()) {
             Ok(added) => {
                 let newest = log.newest().clone();
+                if has_admissions {
+                    *lock(&shared.authors) = authors(&log);
+                }
                 shared
                     .metrics
                     .entries
                     .fetch_add(newest.size - before, Relaxed);
-                shared.metrics.commits.fetch_add(1, Relaxed);
+                let is_new = newest.size != before;
+                shared.metrics.commits.fetch_add(u64::from(is_new), Relaxed);
                 shared.newest.send_if_modified(|now| {
-                    let is_new = now.size != newest.size;
                     *now = newest;
                     is_new
                 });

@@ -35,6 +35,8 @@ pub struct Audited {
     pub new: u64,
     /// The checkpoint that they lead to.
     pub checkpoint: Checkpoint,
+    /// When the last of the policy's witnesses cosigned it.
+    pub cosigned: Option<WallTime>,
 }
 
 /// Why an audit did not end well.
@@ -198,7 +200,7 @@ impl Mirror {
         let checkpoint = checked.map_err(LogClientError::from)?;
         let before = self.edge.entries();
         if checkpoint.size < before {
-            return Err(self.went_back(log, note, &checkpoint).await);
+            return Err(self.went_back(note, &checkpoint));
         }
         let times = (
             self.last.as_ref().map(|last| self.times(last)),
@@ -218,7 +220,11 @@ impl Mirror {
         self.keep(&note)?;
         self.last = Some(note);
         let new = checkpoint.size - before;
-        Ok(Audited { new, checkpoint })
+        Ok(Audited {
+            new,
+            checkpoint,
+            cosigned: latest,
+        })
     }
 
     fn begin(&mut self, founder: Founder) -> &mut LogState {
@@ -298,14 +304,13 @@ impl Mirror {
             .collect()
     }
 
-    async fn went_back(&self, log: &LogClient, note: Note, checkpoint: &Checkpoint) -> AuditError {
+    fn went_back(&self, note: Note, checkpoint: &Checkpoint) -> AuditError {
         let old = match self.last_seen() {
             Ok(old) => old,
             Err(error) => return error,
         };
         let new = (Box::new(note), checkpoint.size);
-        // Is it the past, or another one? Our own copy knows; the log's tiles may be the fork's.
-        let _ = log;
+        // Is it the past, or another one? The copy knows.
         match self.root_at(checkpoint.size) {
             Some(root) if root != checkpoint.root => AuditError::Fork { old, new },
             _ => AuditError::Rollback { old, new },

@@ -2,7 +2,7 @@
 
 use super::adding::{Refused, WAITING_MAX, Waiting};
 use super::cosigning::Status;
-use super::service::Shared;
+use super::service::{Shared, lock};
 use super::store::{NotAdded, Placed};
 use crate::http::Problem;
 use axum::Router;
@@ -88,6 +88,10 @@ async fn add(
     let entry = entry.and_then(|entry| match entry.is_signed() {
         true => Ok(entry),
         false => Err(Rule::Signature),
+    });
+    let entry = entry.and_then(|entry| {
+        let may_write = lock(&served.shared.authors).contains(&entry.author);
+        may_write.then_some(entry).ok_or(Rule::Author)
     });
     let entry = entry.map_err(|rule| {
         metrics.refused.fetch_add(1, Relaxed);
@@ -180,7 +184,7 @@ async fn health(State(served): State<Served>) -> Response {
         Status::Open => (StatusCode::OK, "ok"),
         Status::Halted(_) => (StatusCode::SERVICE_UNAVAILABLE, "halted"),
     };
-    let witnesses: Vec<_> = super::service::lock(&shared.witnesses)
+    let witnesses: Vec<_> = lock(&shared.witnesses)
         .iter()
         .map(|seen| {
             serde_json::json!({

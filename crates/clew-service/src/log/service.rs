@@ -9,7 +9,9 @@ use super::witnesses::WitnessAddress;
 use crate::database::StorageError;
 use axum::Router;
 use clew_log::VerifierKey;
+use clew_log::entry::Role;
 use clew_wire::WallTime;
+use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -58,6 +60,8 @@ pub(super) struct Shared {
     pub(super) status: watch::Sender<Status>,
     pub(super) metrics: Metrics,
     pub(super) witnesses: Mutex<Vec<cosigning::Seen>>,
+    /// The keys that may write: strangers' entries do not even wait.
+    pub(super) authors: Mutex<HashSet<[u8; 32]>>,
     readers: Mutex<Vec<Storage>>,
     permits: Semaphore,
     tell: fn(&str),
@@ -114,6 +118,14 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The keys that may write entries.
+pub(super) fn authors(log: &Log) -> HashSet<[u8; 32]> {
+    let state = log.state();
+    let admitted = state.authors().filter(|(_, own)| own.role != Role::None);
+    let admitted = admitted.map(|(key, _)| *key);
+    admitted.chain([state.founder().manager]).collect()
+}
+
 /// A log that adds entries, asks witnesses, and answers.
 pub struct LogService {
     shared: Arc<Shared>,
@@ -147,6 +159,7 @@ impl LogService {
             status: watch::Sender::new(status),
             metrics: Metrics::default(),
             witnesses: Mutex::default(),
+            authors: Mutex::new(authors(&log)),
             readers: Mutex::new(readers?),
             permits: Semaphore::new(READERS),
             tell: options.tell,

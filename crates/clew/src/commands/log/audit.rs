@@ -6,7 +6,7 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::secrets;
-use clew_evidence::GroupFile;
+use clew_evidence::{GroupFile, WallTime};
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
 use clew_log::entry::Asks;
 use clew_log::{Checkpoint, LogState, Proof, VerifierKey};
@@ -17,7 +17,10 @@ use clew_service::log::{
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+/// A log is cosigned more often.
+const FRESH: Duration = Duration::from_secs(3_600);
 const EVIDENCE: &str = "clew-log.evidence";
 /// Characters of a time that name its month.
 const MONTH: usize = "2026-11".len();
@@ -53,6 +56,7 @@ pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
                 let size = audited.checkpoint.size;
                 say!("valid: {size} entries, {} of them new", audited.new);
             }
+            tell_age(audited.cosigned);
         }
         Err(error) => return Err(broken(&error, arguments.evidence.as_deref())),
     }
@@ -62,6 +66,19 @@ pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
     match mirror.state() {
         Some(state) => report(state, group.as_ref(), arguments.json),
         None => Ok(Status::Yes),
+    }
+}
+
+/// A log that shows nothing new may hide something: nobody but the witnesses' clocks tells.
+fn tell_age(cosigned: Option<WallTime>) {
+    let age = cosigned.map(|cosigned| clock::wall_time() - cosigned);
+    match age {
+        Some(age) if age > FRESH => mention!(
+            "warning: last cosigned {} ago: the log may hide newer entries",
+            clock::spoken(age)
+        ),
+        Some(_) => {}
+        None => mention!("warning: no --witness: others may be shown another log"),
     }
 }
 
@@ -169,7 +186,7 @@ fn verify_proof(path: &Path, believed: &Believed, json: bool) -> Result<Status, 
         });
         say!("{line}");
     } else {
-        say!("valid: entry {} of {size}, a {kind} of {at}", proof.index);
+        say!("valid: entry {} of {size}: {kind}, added {at}", proof.index);
     }
     Ok(Status::Yes)
 }
