@@ -33,8 +33,8 @@ pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
 pub use factory::Factory;
 pub use join::Invitation;
-pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use outbox::OutboxEntry;
+pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use register::Machine;
 pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
@@ -205,7 +205,11 @@ impl Store {
     pub fn lock_service(dir: &Path) -> Result<File, StoreError> {
         let path = dir.join(SERVICE_LOCK);
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(MODE_SECRET);
+        options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(MODE_SECRET);
         let file = options.open(&path).map_err(StoreError::io(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(file),

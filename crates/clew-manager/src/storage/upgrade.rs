@@ -1,7 +1,7 @@
 //! From the layout of earlier programs to today's, in one transaction.
 
-use super::sqlite::{LAYOUT_VERSION, SCHEMA, copy, refused};
 use super::Result;
+use super::sqlite::{LAYOUT_VERSION, SCHEMA, copy, refused};
 use crate::error::StoreError;
 use clew_evidence::{GroupFile, HEADER};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};

@@ -92,7 +92,10 @@ enum Checked {
 enum Done {
     Answer(JoinAnswer),
     /// The machine's row: its credential follows the commit.
-    Row { nonce: [u8; 32], index: u32 },
+    Row {
+        nonce: [u8; 32],
+        index: u32,
+    },
 }
 
 impl Store {
@@ -139,7 +142,10 @@ impl Store {
             self.answer_batch(issuer, batch, now, &mut answers, salt)?;
         }
         let lost = || Err(StoreError::Damaged("a round has no answer".to_owned()));
-        Ok(answers.into_iter().map(|a| a.unwrap_or_else(lost)).collect())
+        Ok(answers
+            .into_iter()
+            .map(|a| a.unwrap_or_else(lost))
+            .collect())
     }
 
     /// Answers one round, and publishes.
@@ -176,7 +182,9 @@ impl Store {
         let mut checked = Vec::new();
         let each = by_threads(&work, 1, |part: &[(usize, Work)]| {
             let each = part.iter();
-            Ok(each.map(|(at, work)| (*at, check(group, issuer, work))).collect())
+            Ok(each
+                .map(|(at, work)| (*at, check(group, issuer, work)))
+                .collect())
         })?;
         for (at, result) in each {
             match result {
@@ -242,7 +250,10 @@ impl Store {
         checked: Vec<(usize, Checked)>,
         now: u64,
     ) -> Result<Vec<(usize, Result<Done, StoreError>)>, StoreError> {
-        if checked.iter().all(|(_, one)| matches!(one, Checked::Repeated(_))) {
+        if checked
+            .iter()
+            .all(|(_, one)| matches!(one, Checked::Repeated(_)))
+        {
             let done = checked.into_iter().filter_map(|(at, one)| match one {
                 Checked::Repeated(offer) => Some((at, Ok(Done::Answer(JoinAnswer::Offer(offer))))),
                 _ => None,
@@ -364,7 +375,9 @@ fn check(group: &GroupFile, issuer: &IssuerKeyFile, work: &Work) -> Result<Check
             name,
             offered,
         } => {
-            let salt = offered.as_ref().map_or_else(|salt| salt, |offered| &offered.salt);
+            let salt = offered
+                .as_ref()
+                .map_or_else(|salt| salt, |offered| &offered.salt);
             let offer = offer_values(group, issuer, name, salt, request)?;
             match offered {
                 Ok(offered) => Ok(Checked::Repeated(offer_file(
@@ -441,7 +454,8 @@ impl Writer<'_> {
         match checked {
             Checked::Claim(asked) => {
                 let group = self.group.id();
-                let made = claim(self.transaction, self.issuer, group, &asked, self.now)?;
+                let (db, issuer, joined) = (self.transaction, self.issuer, self.joined);
+                let made = claim(db, issuer, group, &asked, self.now, joined)?;
                 Ok(Done::Answer(JoinAnswer::Invitation(made)))
             }
             Checked::Repeated(offer) => Ok(Done::Answer(JoinAnswer::Offer(offer))),
@@ -479,7 +493,12 @@ impl Writer<'_> {
             machine: None,
         };
         self.transaction.keep_offer(&request.nonce, &offered)?;
-        let file = offer_file(self.group, request.nonce, [Some(self.joined), replaces], offer)?;
+        let file = offer_file(
+            self.group,
+            request.nonce,
+            [Some(self.joined), replaces],
+            offer,
+        )?;
         Ok(Done::Answer(JoinAnswer::Offer(file)))
     }
 

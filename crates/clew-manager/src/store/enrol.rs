@@ -196,10 +196,7 @@ impl<'a> Place<'a> {
     }
 
     /// A whole join on this host. The store's half sees what an issuer sees: y' stays in the device's.
-    fn join_here(
-        self,
-        rng: &mut impl CryptoRng,
-    ) -> Result<PendingEnrolment<'a>, StoreError> {
+    fn join_here(self, rng: &mut impl CryptoRng) -> Result<PendingEnrolment<'a>, StoreError> {
         let mut nonce = [0; 32];
         rng.fill_bytes(&mut nonce);
         let (id, genesis) = (self.group.id(), genesis(self.group)?);

@@ -56,5 +56,10 @@ pub(crate) fn enrolled_body(first: u32, leaves: &[[u8; 32]]) -> Vec<u8> {
 /// The body of the entry of an epoch.
 pub(crate) fn epoch_body(record: &EpochRecord) -> Vec<u8> {
     let start = record.start.as_nanos().to_be_bytes();
-    [&record.epoch.to_be_bytes()[..], &record.epoch_id().0, &start].concat()
+    [
+        &record.epoch.to_be_bytes()[..],
+        &record.epoch_id().0,
+        &start,
+    ]
+    .concat()
 }

@@ -179,7 +179,9 @@ impl Rows for EpochRows<'_> {
             .collect::<Result<_, _>>()?;
         // Not self: a database connection is one thread's.
         let (epoch, issuer) = (&self.epoch, self.issuer);
-        by_threads(&machines, ROWS_PER_THREAD_MIN, |part| bases_of(epoch, issuer, part))
+        by_threads(&machines, ROWS_PER_THREAD_MIN, |part| {
+            bases_of(epoch, issuer, part)
+        })
     }
 }
 

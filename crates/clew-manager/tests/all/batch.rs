@@ -11,13 +11,18 @@ const HOUR: u64 = 3_600_000_000_000;
 
 impl TestGroup {
     fn rounds(&mut self, rounds: Vec<JoinRound>, seed: u64) -> Vec<Result<JoinAnswer, StoreError>> {
-        let answers = self.store.answer(&self.issuer, rounds, LATER, &mut rng(seed));
+        let answers = self
+            .store
+            .answer(&self.issuer, rounds, LATER, &mut rng(seed));
         answers.unwrap()
     }
 
     fn claim(&mut self, claim: &ClaimFile, now: u64) -> Result<InvitationFile, StoreError> {
         let rounds = vec![JoinRound::Claim(claim.clone())];
-        let answers = self.store.answer(&self.issuer, rounds, now, &mut rng(3)).unwrap();
+        let answers = self
+            .store
+            .answer(&self.issuer, rounds, now, &mut rng(3))
+            .unwrap();
         match answers.into_iter().next().unwrap()? {
             JoinAnswer::Invitation(invitation) => Ok(invitation),
             other => panic!("{other:?}"),
@@ -90,7 +95,11 @@ fn a_refused_round_spoils_no_other() {
     assert_eq!(credential(again).encode(), joined.encode());
     offer(asked_too);
     assert_eq!(acme.group().register().machines, 1);
-    assert_eq!(published(&acme.dir).register().machines, 0, "published later");
+    assert_eq!(
+        published(&acme.dir).register().machines,
+        0,
+        "published later"
+    );
     acme.store.refresh().unwrap();
     assert_eq!(published(&acme.dir).register(), acme.group().register());
     let fresh = Store::open(&acme.dir).unwrap();
@@ -106,14 +115,18 @@ fn many_join_in_one_commit_while_another_process_works() {
     let mut far: Vec<Far> = (0..40)
         .map(|i| Far::new(&acme.invite(&format!("far-{i}")), &group, 50 + i))
         .collect();
-    let asked = far.iter().map(|far| JoinRound::Request(far.request())).collect();
+    let asked = far
+        .iter()
+        .map(|far| JoinRound::Request(far.request()))
+        .collect();
     let offers: Vec<_> = acme.rounds(asked, 1).into_iter().map(offer).collect();
     let before = acme.store.outbox(1_000).unwrap().len();
     let mut other = Store::open(&acme.dir).unwrap();
     enrol(&mut other, &acme.issuer, "between");
-    let accepted = far.iter_mut().zip(&offers).map(|(far, offer)| {
-        JoinRound::Acceptance(far.accept(offer, &group).unwrap())
-    });
+    let accepted = far
+        .iter_mut()
+        .zip(&offers)
+        .map(|(far, offer)| JoinRound::Acceptance(far.accept(offer, &group).unwrap()));
     let answers = acme.rounds(accepted.collect(), 2);
     acme.store.refresh().unwrap();
     let group = acme.checked();
@@ -125,8 +138,14 @@ fn many_join_in_one_commit_while_another_process_works() {
     let waiting = acme.store.outbox(1_000).unwrap();
     assert_eq!(waiting.len(), before + 2, "one entry for each commit");
     let last = &waiting.last().unwrap().body;
-    assert_eq!((last.len(), &last[..6]), (6 + 40 * 32, &[0, 0, 0, 2, 0, 40][..]));
-    let sent: Vec<(u64, u64)> = (0..).zip(&waiting).map(|(place, e)| (e.seq, place)).collect();
+    assert_eq!(
+        (last.len(), &last[..6]),
+        (6 + 40 * 32, &[0, 0, 0, 2, 0, 40][..])
+    );
+    let sent: Vec<(u64, u64)> = (0..)
+        .zip(&waiting)
+        .map(|(place, e)| (e.seq, place))
+        .collect();
     acme.store.set_sent(&sent[..2]).unwrap();
     let left = acme.store.outbox(1_000).unwrap();
     assert_eq!(left, waiting[2..]);
@@ -136,20 +155,31 @@ fn many_join_in_one_commit_while_another_process_works() {
 fn a_factory_invites_what_it_may() {
     let mut acme = TestGroup::new(Scheme::Xr);
     let prefix = || "line-".parse().unwrap();
-    let factory = acme
-        .store
-        .add_factory(&acme.issuer, prefix(), 2, [LATER, LATER + HOUR], &mut rng(1));
+    let factory = acme.store.add_factory(
+        &acme.issuer,
+        prefix(),
+        2,
+        [LATER, LATER + HOUR],
+        &mut rng(1),
+    );
     let factory = factory.unwrap();
     let name = |name: &str| name.parse().unwrap();
     let one = factory.claim(&name("line-1"));
     let invitation = acme.claim(&one, LATER).unwrap();
     assert!(invitation.check(&acme.group()).is_ok());
-    assert_eq!(acme.claim(&one, LATER).unwrap(), invitation, "twice counts once");
+    assert_eq!(
+        acme.claim(&one, LATER).unwrap(),
+        invitation,
+        "twice counts once"
+    );
     assert_eq!(acme.store.factories().unwrap()[0].used, 1);
 
     for other in ["line-", "other-1"] {
         let refused = acme.claim(&factory.claim(&name(other)), LATER).unwrap_err();
-        assert!(matches!(refused, StoreError::FactoryPrefix { .. }), "{refused}");
+        assert!(
+            matches!(refused, StoreError::FactoryPrefix { .. }),
+            "{refused}"
+        );
     }
     let mut renamed = one.clone();
     renamed.name = name("line-2");
@@ -161,24 +191,44 @@ fn a_factory_invites_what_it_may() {
         let refused = acme.claim(&forged, LATER).unwrap_err();
         assert!(matches!(refused, StoreError::NoFactory), "{refused}");
     }
-    let over = acme.claim(&factory.claim(&name("line-2")), LATER + HOUR).unwrap_err();
+    let over = acme
+        .claim(&factory.claim(&name("line-2")), LATER + HOUR)
+        .unwrap_err();
     assert!(matches!(over, StoreError::FactoryOver), "{over}");
     let two = factory.claim(&name("line-2"));
     let second = acme.claim(&two, LATER).unwrap();
-    let third = acme.claim(&factory.claim(&name("line-3")), LATER).unwrap_err();
+    let third = acme
+        .claim(&factory.claim(&name("line-3")), LATER)
+        .unwrap_err();
     assert!(matches!(third, StoreError::FactoryUsed(2)), "{third}");
 
     // One joins; then the file is stolen, and withdrawn: what joined stays, the rest is refused.
     let group = acme.checked();
     let mut far = Far::new(&invitation, &group, 7);
     let open = Far::new(&second, &group, 8);
-    let offered = offer(acme.rounds(vec![JoinRound::Request(far.request())], 1).remove(0));
+    let offered = offer(
+        acme.rounds(vec![JoinRound::Request(far.request())], 1)
+            .remove(0),
+    );
     let accepted = far.accept(&offered, &group).unwrap();
-    let joined = credential(acme.rounds(vec![JoinRound::Acceptance(accepted)], 1).remove(0));
+    let joined = credential(
+        acme.rounds(vec![JoinRound::Acceptance(accepted)], 1)
+            .remove(0),
+    );
     assert!(far.finish(&joined, &acme.checked()).is_ok());
-    assert_eq!(acme.store.remove_factories(&acme.issuer, &prefix()).unwrap(), 1);
-    let refused = acme.rounds(vec![JoinRound::Request(open.request())], 1).remove(0);
-    assert!(matches!(refused, Err(StoreError::NoInvitation)), "{refused:?}");
+    assert_eq!(
+        acme.store
+            .remove_factories(&acme.issuer, &prefix())
+            .unwrap(),
+        1
+    );
+    let refused = acme
+        .rounds(vec![JoinRound::Request(open.request())], 1)
+        .remove(0);
+    assert!(
+        matches!(refused, Err(StoreError::NoInvitation)),
+        "{refused:?}"
+    );
     let refused = acme.claim(&two, LATER).unwrap_err();
     assert!(matches!(refused, StoreError::NoFactory), "{refused}");
     assert!(acme.store.machine("line-1").unwrap().is_some());
@@ -200,9 +250,13 @@ fn queued_machines_are_revoked_together() {
     acme.revoke("c"); // at once, and it leaves the queue
     assert_eq!(acme.store.queued().unwrap(), [0, 1]);
     let when = EpochStart::now(acme.next());
-    let made = acme.store.revoke_queued(&acme.issuer, when, &mut |_, _| true);
+    let made = acme
+        .store
+        .revoke_queued(&acme.issuer, when, &mut |_, _| true);
     assert_eq!(made.unwrap(), [2]);
-    let made = acme.store.revoke_queued(&acme.issuer, when, &mut |_, _| true);
+    let made = acme
+        .store
+        .revoke_queued(&acme.issuer, when, &mut |_, _| true);
     assert!(made.unwrap().is_empty());
     assert!(acme.store.machine("a").unwrap().unwrap().revoked_in == Some(2));
 }

@@ -44,11 +44,22 @@ fn a_store_of_layout_4_goes_on_with_a_copy_beside() {
 
     // The join that was under way: its epoch is over, and the answer says so.
     let text = fs::read_to_string(dir.join("far.acceptance")).unwrap();
-    let late = store.admit(&issuer(&dir), &AcceptanceFile::decode(&text).unwrap(), SINCE);
-    assert!(matches!(late, Err(StoreError::OfferExpired { .. })), "{late:?}");
+    let late = store.admit(
+        &issuer(&dir),
+        &AcceptanceFile::decode(&text).unwrap(),
+        SINCE,
+    );
+    assert!(
+        matches!(late, Err(StoreError::OfferExpired { .. })),
+        "{late:?}"
+    );
     let state = fs::read_to_string(dir.join("far.joining")).unwrap();
     let far = Joining::decode(&state).unwrap();
-    assert!(store.offer(&issuer(&dir), far.request(), SINCE, &mut rng(1)).is_ok());
+    assert!(
+        store
+            .offer(&issuer(&dir), far.request(), SINCE, &mut rng(1))
+            .is_ok()
+    );
     drop(store);
     Store::open(&dir).unwrap();
 }

@@ -68,7 +68,10 @@ pub enum FollowError {
 impl FollowError {
     /// Whether the feed shows something that an honest manager never does.
     pub fn is_no(&self) -> bool {
-        matches!(self, Self::OtherGroup { .. } | Self::Rollback { .. } | Self::Fork { .. })
+        matches!(
+            self,
+            Self::OtherGroup { .. } | Self::Rollback { .. } | Self::Fork { .. }
+        )
     }
 }
 
@@ -106,7 +109,9 @@ pub async fn follow(
         bundles.push(client.bundle(number, BUNDLE_RECORDS, None).await?);
     }
     let before: usize = bundles.iter().map(|bundle| bundle.checkpoints.len()).sum();
-    let left = (head.checkpoints as usize).checked_sub(before).ok_or(FeedError::Head)?;
+    let left = (head.checkpoints as usize)
+        .checked_sub(before)
+        .ok_or(FeedError::Head)?;
     let records = head.records as usize - full * BUNDLE_RECORDS;
     if records + left > 0 {
         bundles.push(client.bundle(full, records, Some(left)).await?);

@@ -128,7 +128,9 @@ async fn partial(
     Path((number, width)): Path<(String, String)>,
 ) -> Answered {
     let missing = || missing("there is no such part of a bundle");
-    let number = number.strip_suffix(".p").and_then(|n| n.parse::<usize>().ok());
+    let number = number
+        .strip_suffix(".p")
+        .and_then(|n| n.parse::<usize>().ok());
     let width = width.split_once('-');
     let width = width.and_then(|(r, c)| Some((r.parse().ok()?, c.parse().ok()?)));
     let (number, (records, checkpoints)) = number.zip(width).ok_or_else(missing)?;
@@ -142,26 +144,43 @@ async fn witnesses(
     State(manager): State<Manager>,
     Path((epoch, bucket)): Path<(u32, u32)>,
 ) -> Answered {
-    let path = manager.witnesses.join(epoch.to_string()).join(bucket.to_string());
+    let path = manager
+        .witnesses
+        .join(epoch.to_string())
+        .join(bucket.to_string());
     let missing = |_| missing("there is no such bucket of witnesses");
     let file = tokio::fs::File::open(path).await.map_err(missing)?;
     let mut bytes = Vec::new();
-    let read = file.take(BUCKET_BYTES_MAX as u64).read_to_end(&mut bytes).await;
+    let read = file
+        .take(BUCKET_BYTES_MAX as u64)
+        .read_to_end(&mut bytes)
+        .await;
     read.map_err(missing)?;
     Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
 }
 
 async fn group(State(manager): State<Manager>, headers: HeaderMap) -> Response {
-    let group = manager.group.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let group = manager
+        .group
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     tagged(known(&headers), etag(&group), group)
 }
 
 async fn health(State(manager): State<Manager>) -> Answered {
-    let trouble = manager.trouble.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let trouble = manager
+        .trouble
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     match trouble {
         None => Ok("ok\n".into_response()),
         // The reason names paths: it is for the operator.
-        Some(_) => Err(Problem::busy(5, "the last change was not made or not published")),
+        Some(_) => Err(Problem::busy(
+            5,
+            "the last change was not made or not published",
+        )),
     }
 }
 

@@ -226,11 +226,15 @@ impl<R: CryptoRng> Worker<R> {
             Ok(_) => count(&self.metrics.rounds),
             Err(_) => count(&self.metrics.refused),
         }
-        if matches!(answered, Err(StoreError::NoInvitation | StoreError::NoFactory)) {
+        if matches!(
+            answered,
+            Err(StoreError::NoInvitation | StoreError::NoFactory)
+        ) {
             return;
         }
         if self.attempts.len() >= ATTEMPTED_MAX {
-            self.attempts.retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
+            self.attempts
+                .retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
         }
         if self.attempts.len() >= ATTEMPTED_MAX {
             self.attempts.clear();
@@ -268,11 +272,18 @@ impl<R: CryptoRng> Worker<R> {
         };
         let now = (self.options.clock)();
         let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-        if now < self.last_epoch.max(last_epoch(&self.store)).saturating_add(every) {
+        if now
+            < self
+                .last_epoch
+                .max(last_epoch(&self.store))
+                .saturating_add(every)
+        {
             return Ok(());
         }
         let when = EpochStart::now(now);
-        let made = self.store.revoke_queued(&self.issuer, when, &mut |_, _| true)?;
+        let made = self
+            .store
+            .revoke_queued(&self.issuer, when, &mut |_, _| true)?;
         for epoch in made {
             count(&self.metrics.epochs);
             self.last_epoch = now;

@@ -8,6 +8,7 @@ mod court;
 mod flow;
 mod group;
 mod live;
+mod manager;
 mod trustee;
 mod tunnel;
 mod verify;
@@ -23,6 +24,7 @@ pub use group::{
     SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
+pub use manager::{Manager, ManagerServe};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };
@@ -76,6 +78,9 @@ pub enum Command {
     Revoke(Revoke),
     /// Update a machine's key to new epochs, without the manager
     Update(Update),
+    /// Serve a group's manager to devices
+    #[command(subcommand)]
+    Manager(Manager),
     /// Sign the packets of a capture
     Sign(Sign),
     /// Verify the packets of a capture, or live of an interface
