@@ -201,6 +201,10 @@ fn hint(error: &StoreError) -> Option<String> {
             "restore a backup of the group's directory"
         }
         StoreError::RegisterMoved => "run the command again",
+        StoreError::Busy(_) => "wait for the other command, then run this one again",
+        StoreError::Served(_) => "use the service that runs, or stop it",
+        StoreError::NoFactoryOf(_) => "use the prefix that the batch was made with",
+        StoreError::FactoryOver => "use --until with a later time",
         StoreError::NotOffered => "answer the device's request first",
         _ => return None,
     };

@@ -454,7 +454,8 @@ impl Writer<'_> {
         match checked {
             Checked::Claim(asked) => {
                 let group = self.group.id();
-                let made = claim(self.transaction, self.issuer, group, &asked, self.now)?;
+                let (db, issuer, joined) = (self.transaction, self.issuer, self.joined);
+                let made = claim(db, issuer, group, &asked, self.now, joined)?;
                 Ok(Done::Answer(JoinAnswer::Invitation(made)))
             }
             Checked::Repeated(offer) => Ok(Done::Answer(JoinAnswer::Offer(offer))),

@@ -7,7 +7,7 @@ use super::Store;
 use super::enrol::free;
 use super::join::gamma;
 use crate::error::StoreError;
-use crate::storage::Transaction;
+use crate::storage::{Offered, Transaction};
 use clew_evidence::{GroupId, Name};
 use clew_keys::IssuerKeyFile;
 use clew_keys::join::{ClaimFile, FactoryFile, InvitationFile, factory_nonce};
@@ -110,7 +110,8 @@ impl Store {
     }
 }
 
-/// Makes the invitation that a factory claims: the same one each time. `now` is in nanoseconds since
+/// Makes the invitation that a factory claims: the same one each time. If another epoch is in force than
+/// that of its offer, the machine may begin again. `now` is in nanoseconds since
 /// 1970.
 pub(super) fn claim(
     transaction: &dyn Transaction,
@@ -118,6 +119,7 @@ pub(super) fn claim(
     group: GroupId,
     claim: &ClaimFile,
     now: u64,
+    in_force: u32,
 ) -> Result<InvitationFile, StoreError> {
     let factory = transaction.factory(&claim.id)?;
     let factory = factory.ok_or(StoreError::NoFactory)?;
@@ -137,7 +139,14 @@ pub(super) fn claim(
     if now >= factory.until {
         return Err(StoreError::FactoryOver);
     }
-    if transaction.join(&nonce)?.is_none() {
+    let join = transaction.join(&nonce)?;
+    let offered = join.as_ref().and_then(|join| join.offered.as_ref());
+    let is_over = |offered: &Offered| offered.machine.is_none() && offered.joined != in_force;
+    if offered.is_some_and(is_over) {
+        // Its offer is void: the machine begins again, with a fresh x.
+        transaction.withdraw_nonce(&nonce)?;
+        transaction.invite(&nonce, name, now)?;
+    } else if join.is_none() {
         if factory.used >= factory.machines {
             return Err(StoreError::FactoryUsed(factory.machines));
         }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::{GroupLog, Name};
 use clew_group::Scheme;
 use clew_log::VerifierKey;
+use clew_service::http::ServiceUrl;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -211,6 +212,11 @@ A machine joins from its own host with five files, passed between device and iss
   device  clew join web-1.credential --group group.clew --state web-1.joining -o web-1.key
 Every step can be repeated. If a new epoch starts before the acceptance is answered, the offer is
 void: invite the machine again and join with a new --state.
+With clew manager serve, the device does its part with one command, which can be repeated:
+  device  clew enrol --manager URL --invitation web-1.invitation -o web-1.key
+A factory invites machines itself, within a batch:
+  issuer  clew enrol acme --invite-batch line- --count 1000 --until 2027-01-01T00:00:00Z -o line.batch
+  device  clew enrol --manager URL --batch line.batch line-7 -o line-7.key
 Without --invite and --answer, this host plays both roles and sees the machine's key.
 clew group list acme lists open invitations; clew enrol acme web-1 --withdraw withdraws one.";
 
@@ -218,18 +224,40 @@ clew group list acme lists open invitations; clew enrol acme web-1 --withdraw wi
 #[derive(Args, Debug)]
 #[command(after_help = ENROL_HELP)]
 pub struct Enrol {
-    /// Group's directory
-    pub dir: PathBuf,
+    /// Group's directory; with --batch, the name of the machine instead
+    #[arg(required_unless_present = "manager", conflicts_with = "invitation")]
+    pub dir: Option<PathBuf>,
     /// Name of the machine
-    #[arg(required_unless_present = "answer", conflicts_with = "answer")]
+    #[arg(
+        required_unless_present_any = ["answer", "invite_batch", "manager"],
+        conflicts_with_all = ["answer", "invite_batch", "manager"]
+    )]
     pub machine: Option<Name>,
+    /// Join from this host, with the manager at this URL. A repeated command resumes the join
+    #[arg(long, value_name = "URL", conflicts_with_all = ["invite", "answer", "withdraw"])]
+    pub manager: Option<ServiceUrl>,
+    /// Invitation of this host
+    #[arg(long, value_name = "FILE", requires = "manager")]
+    pub invitation: Option<PathBuf>,
+    /// Factory batch, which invites this host
+    #[arg(long, value_name = "FILE", requires_all = ["manager", "dir"], conflicts_with = "invitation")]
+    pub batch: Option<PathBuf>,
+    /// Write a factory batch: the right to invite machines whose names begin with PREFIX
+    #[arg(long, value_name = "PREFIX", conflicts_with_all = ["invite", "answer", "manager"])]
+    pub invite_batch: Option<Name>,
+    /// Number of machines that a factory batch may invite
+    #[arg(long, value_name = "N", requires_all = ["invite_batch", "until"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub count: Option<u32>,
+    /// End of a factory batch, as 2027-01-01T00:00:00Z
+    #[arg(long, value_name = "TIME", requires_all = ["invite_batch", "count"])]
+    pub until: Option<String>,
     /// Write an invitation to join from the machine's own host
     #[arg(long)]
     pub invite: bool,
     /// Device's request or acceptance to answer
     #[arg(long, value_name = "FILE", conflicts_with = "invite")]
     pub answer: Option<PathBuf>,
-    /// Withdraw the machine's open invitation
+    /// Withdraw the machine's open invitation, or the factory batches of --invite-batch
     #[arg(long, conflicts_with_all = ["invite", "answer", "output"])]
     pub withdraw: bool,
     /// Output file: the machine's key, an invitation or an answer. An existing file is not replaced
@@ -303,6 +331,9 @@ pub struct Revoke {
     /// (proof that they are not revoked): clew update --witness [bbs04: always]
     #[arg(long)]
     pub rebase: bool,
+    /// Revoke with the next epoch that clew manager serve --epoch-every makes, instead of now
+    #[arg(long, conflicts_with_all = ["rebase", "at", "far"])]
+    pub batch: bool,
     /// When the new epoch starts.
     #[command(flatten)]
     pub start: Start,
@@ -314,6 +345,12 @@ pub struct Revoke {
 /// `clew update`
 #[derive(Args, Debug)]
 pub struct Update {
+    /// Fetch the group file, and witnesses, from the manager at this URL
+    #[arg(long, value_name = "URL", conflicts_with = "witness")]
+    pub manager: Option<ServiceUrl>,
+    /// Keep the group file and the key up to date until interrupted
+    #[arg(long, requires = "manager")]
+    pub follow: bool,
     /// Key to update. Replaced only when the new key works
     #[arg(long, value_name = "MACHINE.key")]
     pub key: PathBuf,

@@ -9,6 +9,7 @@ mod flow;
 mod group;
 mod live;
 mod log;
+mod manager;
 mod trustee;
 mod tunnel;
 mod verify;
@@ -29,6 +30,7 @@ pub use log::{
     Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
     LogProve, LogPublish, LogServe, LogVerify, LogWitness,
 };
+pub use manager::{Manager, ManagerServe};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };
@@ -83,6 +85,9 @@ pub enum Command {
     Revoke(Revoke),
     /// Update a machine's key to new epochs, without the manager
     Update(Update),
+    /// Serve a group's manager to devices
+    #[command(subcommand)]
+    Manager(Manager),
     /// Sign the packets of a capture
     Sign(Sign),
     /// Verify the packets of a capture, or live of an interface

@@ -12,6 +12,7 @@ mod judge;
 mod live;
 mod log;
 mod man;
+mod manager;
 mod open;
 mod opening_key;
 mod packet;
@@ -41,6 +42,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Join(arguments) => group::join(&arguments),
         Command::Revoke(arguments) => group::revoke(&arguments),
         Command::Update(arguments) => group::update(&arguments),
+        Command::Manager(arguments) => manager::run(&arguments),
         Command::Sign(arguments) => sign::run(&arguments, matches),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Strip(arguments) => strip::run(&arguments),

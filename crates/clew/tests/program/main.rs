@@ -16,6 +16,7 @@ mod forgery;
 mod join;
 mod linkability;
 mod log;
+mod manager;
 mod modes;
 mod package;
 mod plot;

@@ -1,5 +1,6 @@
 //! `clew enrol`: the issuer's side.
 
+use super::remote;
 use crate::cli::{Enrol, GroupWitness};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -15,7 +16,15 @@ use clew_manager::Store;
 use std::path::Path;
 
 pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
-    let mut store = Store::open(&arguments.dir)?;
+    if let Some(url) = &arguments.manager {
+        return remote::enrol(arguments, url);
+    }
+    let dir = arguments.dir.as_ref();
+    let dir = dir.ok_or_else(|| Failure::new("no group is named"))?;
+    let mut store = Store::open(dir)?;
+    if let Some(prefix) = &arguments.invite_batch {
+        return invite_batch(&mut store, arguments, prefix);
+    }
     let output = match (&arguments.output, &arguments.machine) {
         (Some(output), _) => output,
         (None, Some(machine)) => return withdraw(&mut store, machine),
@@ -96,6 +105,38 @@ fn invite(
         "Give the file to that machine only: the first device that answers it joins as {machine}."
     );
     Ok(())
+}
+
+/// Gives a factory the right to invite, or withdraws it.
+fn invite_batch(store: &mut Store, arguments: &Enrol, prefix: &Name) -> Result<Status, Failure> {
+    let issuer = arguments.unlock.issuer(store)?;
+    if arguments.withdraw {
+        let removed = store.remove_factories(&issuer, prefix)?;
+        let batches = if removed == 1 { "batch" } else { "batches" };
+        say!("{removed} factory {batches} of {prefix} withdrawn: machines that joined stay");
+        return Ok(Status::Yes);
+    }
+    let (Some(count), Some(until), Some(output)) =
+        (arguments.count, &arguments.until, &arguments.output)
+    else {
+        let failure = Failure::new("need --count, --until and -o for a factory batch");
+        return Err(failure.hint("clew help enrol"));
+    };
+    secrets::check_named(output)?;
+    if output.symlink_metadata().is_ok() {
+        return Err(exists(output));
+    }
+    let until = clock::parse_time(until)?;
+    let times = [clock::now_ns(), until];
+    let made = store.add_factory(&issuer, prefix.clone(), count, times, &mut random::os())?;
+    write(output, &made)?;
+    let until = clock::to_the_second(until);
+    say!(
+        "{count} machines {prefix}... may join until {until}: {}",
+        output.display()
+    );
+    say!("Whoever has the file can join under these names. If it is stolen, withdraw it.");
+    Ok(Status::Yes)
 }
 
 /// Warns if invitations of the same name are open: only one of them makes a machine.

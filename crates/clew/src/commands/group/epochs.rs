@@ -11,6 +11,9 @@ use std::path::Path;
 
 pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
     let names: Vec<String> = arguments.machine.iter().map(Name::to_string).collect();
+    if arguments.batch {
+        return queue(arguments, &names);
+    }
     let revoked = Epoch {
         dir: &arguments.dir,
         machines: &arguments.machine,
@@ -19,6 +22,16 @@ pub fn revoke(arguments: &Revoke) -> Result<Status, Failure> {
         unlock: &arguments.unlock,
     };
     revoked.make(&format!("{} revoked", names.join(", ")))
+}
+
+/// Leaves the machines to the service.
+fn queue(arguments: &Revoke, names: &[String]) -> Result<Status, Failure> {
+    let mut store = Store::open(&arguments.dir)?;
+    check_names(&store, &arguments.machine)?;
+    store.queue(&arguments.machine, clock::now_ns())?;
+    say!("{} queued for the next epoch", names.join(", "));
+    say!("clew manager serve --epoch-every makes it.");
+    Ok(Status::Yes)
 }
 
 pub fn rebase(arguments: &GroupRebase) -> Result<Status, Failure> {

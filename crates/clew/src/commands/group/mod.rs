@@ -3,7 +3,9 @@
 mod describe;
 mod enrol;
 mod epochs;
+mod follow;
 mod join;
+mod remote;
 mod update;
 
 pub use enrol::enrol;

@@ -17,6 +17,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub fn update(arguments: &Update) -> Result<Status, Failure> {
+    if let Some(url) = &arguments.manager {
+        return super::follow::run(arguments, url);
+    }
     let group = read_checked(&arguments.group)?;
     let (text, secret) = arguments.unlock.read(&arguments.key)?;
     let key = MemberKeyFile::decode(&text).map_err(|e| Failure::file(&arguments.key, e))?;
@@ -45,7 +48,7 @@ pub fn update(arguments: &Update) -> Result<Status, Failure> {
 }
 
 /// An epoch that the key holds, with the id by which people compare histories.
-fn tell(held: &HeldEpoch, now: u64) {
+pub(super) fn tell(held: &HeldEpoch, now: u64) {
     let (epoch, id) = (held.epoch, short_epoch_id(&held.id));
     match held.start > now {
         false => say!("  epoch {epoch}, in force          id {id}"),
@@ -56,7 +59,7 @@ fn tell(held: &HeldEpoch, now: u64) {
     }
 }
 
-fn tell_end(group: &GroupFile, epoch: u32) {
+pub(super) fn tell_end(group: &GroupFile, epoch: u32) {
     let start = group.start(epoch);
     let start = start.map(|start| clock::to_the_second(start.as_nanos()));
     let start = start.unwrap_or_default();
