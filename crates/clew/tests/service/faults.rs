@@ -4,6 +4,8 @@ use crate::skipped::skipped;
 use crate::world::{GROUP, World, copy_folder, request, wait, warrant};
 use clew_log::entry::Seal;
 use std::process::Command;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Killed at any moment, under load: what was acknowledged is there, at its place, and the log
@@ -16,22 +18,26 @@ fn nothing_acknowledged_is_lost() {
     let court = std::sync::Arc::new(world.author("court", "requester", &log));
     let mut acknowledged = Vec::new();
     let mut running = Some((log, witnesses));
-    let mut next = 0;
+    let (mut next, mut unanswered) = (0, 0);
     for round in 0..3_u64 {
         let (log, [first, second]) = running.take().unwrap();
         let urls = [first.at(), second.at()];
         let (client, count) = (log.log(), 200);
         acknowledged.extend(wait(async {
+            let answered = std::sync::Arc::new(AtomicU64::new(0));
             let mut tasks = tokio::task::JoinSet::new();
             for number in next..next + count {
-                let (court, client) = (court.clone(), client.clone());
+                let (court, client, answered) = (court.clone(), client.clone(), answered.clone());
                 tasks.spawn(async move {
                     let entry = court.signs(request(number, Seal::Open(warrant())));
                     let added = client.add(&entry).await;
+                    answered.fetch_add(1, Relaxed);
                     added.ok().map(|(place, _)| (number, place))
                 });
             }
-            tokio::time::sleep(Duration::from_millis(60 + 40 * round)).await;
+            while answered.load(Relaxed) < 20 * (round + 1) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             log.kill();
             match round {
                 1 => first.kill(),
@@ -41,13 +47,19 @@ fn nothing_acknowledged_is_lost() {
             done.into_iter().flatten().collect::<Vec<_>>()
         }));
         next += count;
+        unanswered = next - acknowledged.len() as u64;
         drop(second);
         let witnesses = [0, 1].map(|number| world.witness(number, &urls[number]));
-        let log = world.start(&["log", "serve", "log", "--listen", &at]);
+        let log = world
+            .start(&["log", "serve", "log", "--listen", &at])
+            .ready();
         running = Some((log, witnesses));
     }
     let (log, _witnesses) = running.unwrap();
-    assert!(!acknowledged.is_empty());
+    assert!(
+        acknowledged.len() >= 60 && unanswered > 0,
+        "it was killed under load"
+    );
     let client = log.log();
     for (number, place) in acknowledged {
         let again = wait(court.says(&client, request(number, Seal::Open(warrant()))));

@@ -12,7 +12,7 @@ fn a_forked_log_is_caught() {
     assert_eq!(log.stop(), Some(0));
     copy_folder(&world.path("log"), &world.path("copy"));
 
-    let log = world.serve("log", &[]);
+    let log = world.serve("log", &[]).ready();
     let said = |log: &crate::world::Served, number| {
         let entry = request(number, Seal::Open(warrant()));
         wait(court.says(&log.log(), entry))
@@ -77,7 +77,7 @@ fn a_restored_backup_adds_nothing() {
     let court = world.author("court", "requester", &log);
     assert_eq!(log.stop(), Some(0));
     copy_folder(&world.path("log"), &world.path("backup"));
-    let log = world.serve("log", &[]);
+    let log = world.serve("log", &[]).ready();
     let policy = world.policy();
     let seconds = crate::world::now().as_nanos() / 1_000_000_000;
     let entry = court.signs(request(1, Seal::Open(warrant())));

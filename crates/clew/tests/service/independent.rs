@@ -26,10 +26,11 @@ fn go_in(folder: &Path) -> Option<Command> {
     std::fs::create_dir_all(&vendor).unwrap();
     std::os::unix::fs::symlink(&vendored, vendor.join("mod")).unwrap();
     std::fs::write(folder.join("main.go"), PROGRAM).unwrap();
-    let module = format!("module check\n\ngo 1.20\n\nrequire {MODULE} v0.0.0\n");
+    let module = format!("module check\n\ngo 1.23\n\nrequire {MODULE} v0.0.0\n");
     std::fs::write(folder.join("go.mod"), module).unwrap();
-    let vendored =
-        format!("# {MODULE} v0.0.0\n## explicit\n{MODULE}/sumdb/note\n{MODULE}/sumdb/tlog\n");
+    let vendored = format!(
+        "# {MODULE} v0.0.0\n## explicit; go 1.23\n{MODULE}/sumdb/note\n{MODULE}/sumdb/tlog\n"
+    );
     std::fs::write(folder.join("vendor/modules.txt"), vendored).unwrap();
     let mut command = Command::new(go);
     let run = ["run", "-mod=vendor", "."];

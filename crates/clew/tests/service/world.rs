@@ -49,6 +49,22 @@ impl Served {
         rest.split_once('/').unwrap().0.to_owned()
     }
 
+    /// Waits until a log adds entries.
+    pub fn ready(self) -> Self {
+        let client = clew_service::http::Client::new(&self.url.parse().unwrap()).unwrap();
+        wait(async {
+            for _ in 0..600 {
+                let health = client.get("health", None, 10_000, Duration::from_secs(10));
+                if health.await.is_ok() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            unreachable!("the log waits for its witnesses");
+        });
+        self
+    }
+
     pub fn log(&self) -> LogClient {
         LogClient::new(&self.url.parse().unwrap()).unwrap()
     }
@@ -163,7 +179,7 @@ impl World {
     /// A log with both witnesses.
     pub fn whole(&self) -> (Served, [Served; 2]) {
         let witnesses = [0, 1].map(|number| self.witness(number, "127.0.0.1:0"));
-        let log = self.serve("log", &[&witnesses[0], &witnesses[1]]);
+        let log = self.serve("log", &[&witnesses[0], &witnesses[1]]).ready();
         (log, witnesses)
     }
 
