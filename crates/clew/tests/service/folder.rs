@@ -77,30 +77,30 @@ impl Drop for Served {
     }
 }
 
-pub struct World {
+pub struct Folder {
     dir: TempDir,
     pub log: String,
     pub witnesses: [String; 2],
 }
 
-impl World {
+impl Folder {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut world = Self {
+        let mut folder = Self {
             dir,
             log: String::new(),
             witnesses: Default::default(),
         };
-        world.yes(&["group", "create", "acme", "--name", "acme"]);
-        world.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
+        folder.yes(&["group", "create", "acme", "--name", "acme"]);
+        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         let create = ["log", "create", "log", "--origin", "log.example/acme"];
-        world.log = world.yes(&create).trim().to_owned();
-        world.yes(&["log", "bind", "log", "--group", GROUP]);
+        folder.log = folder.yes(&create).trim().to_owned();
+        folder.yes(&["log", "bind", "log", "--group", GROUP]);
         for (number, dir) in ["w1", "w2"].into_iter().enumerate() {
             let create = ["log", "create-witness", dir, "--name", dir];
-            world.witnesses[number] = world.yes(&create).trim().to_owned();
+            folder.witnesses[number] = folder.yes(&create).trim().to_owned();
         }
-        world
+        folder
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
