@@ -1,11 +1,12 @@
 //! Clients of a log.
 
 use crate::http::{Client, ClientError, ServiceUrl};
-use clew_log::entry::{Entry, Logged};
+use clew_log::entry::{self, Logged};
 use clew_log::tile::{self, Tile, WIDTH};
 use clew_log::{Hash, Note, Policy, Proof, ProofError, tree};
 use clew_wire::WallTime;
 use serde::Deserialize;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use thiserror::Error;
@@ -72,7 +73,7 @@ impl LogClient {
     ///
     /// # Errors
     /// The log refuses, or does not answer.
-    pub async fn add(&self, entry: &Entry) -> Result<(u64, WallTime)> {
+    pub async fn add(&self, entry: &entry::Entry) -> Result<(u64, WallTime)> {
         let answer = self
             .http
             .post("add", entry.encode(), TEXT_MAX, WAIT)
@@ -87,7 +88,12 @@ impl LogClient {
     ///
     /// # Errors
     /// As [`add`](Self::add); the proof does not hold under the policy.
-    pub async fn add_cosigned(&self, entry: &Entry, policy: &Policy, now: u64) -> Result<Proof> {
+    pub async fn add_cosigned(
+        &self,
+        entry: &entry::Entry,
+        policy: &Policy,
+        now: u64,
+    ) -> Result<Proof> {
         let (path, body) = ("add?cosigned", entry.encode());
         let answer = self.http.post(path, body, TEXT_MAX, WAIT).await?;
         let proof = text(answer.body).and_then(|text| Proof::parse(&text));
@@ -182,9 +188,8 @@ impl LogClient {
             .iter()
             .map(|(level, place)| tile_of(*level, *place, size))
         {
-            if !tiles.contains_key(&(tile.level, tile.index)) {
-                let bytes = self.tile(&tile, TILE_MAX).await?;
-                tiles.insert((tile.level, tile.index), bytes);
+            if let Entry::Vacant(missing) = tiles.entry((tile.level, tile.index)) {
+                missing.insert(self.tile(&tile, TILE_MAX).await?);
             }
         }
         let made = make(&mut |level, place| {

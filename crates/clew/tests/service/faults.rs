@@ -1,37 +1,43 @@
 //! Processes that are killed, disks that are full, and second processes.
 
+use crate::folder::{Folder, GROUP, copy_folder, request, wait, warrant};
 use crate::skipped::skipped;
-use crate::world::{GROUP, World, copy_folder, request, wait, warrant};
 use clew_log::entry::Seal;
 use std::process::Command;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Killed at any moment, under load: what was acknowledged is there, at its place, and the log
 /// and its witnesses go on.
 #[test]
 fn nothing_acknowledged_is_lost() {
-    let world = World::new();
-    let (log, witnesses) = world.whole();
+    let folder = Folder::new();
+    let (log, witnesses) = folder.whole();
     let at = log.at();
-    let court = std::sync::Arc::new(world.author("court", "requester", &log));
+    let court = std::sync::Arc::new(folder.author("court", "requester", &log));
     let mut acknowledged = Vec::new();
     let mut running = Some((log, witnesses));
-    let mut next = 0;
+    let (mut next, mut unanswered) = (0, 0);
     for round in 0..3_u64 {
         let (log, [first, second]) = running.take().unwrap();
         let urls = [first.at(), second.at()];
         let (client, count) = (log.log(), 200);
         acknowledged.extend(wait(async {
+            let answered = std::sync::Arc::new(AtomicU64::new(0));
             let mut tasks = tokio::task::JoinSet::new();
             for number in next..next + count {
-                let (court, client) = (court.clone(), client.clone());
+                let (court, client, answered) = (court.clone(), client.clone(), answered.clone());
                 tasks.spawn(async move {
                     let entry = court.signs(request(number, Seal::Open(warrant())));
                     let added = client.add(&entry).await;
+                    answered.fetch_add(1, Relaxed);
                     added.ok().map(|(place, _)| (number, place))
                 });
             }
-            tokio::time::sleep(Duration::from_millis(60 + 40 * round)).await;
+            while answered.load(Relaxed) < 20 * (round + 1) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             log.kill();
             match round {
                 1 => first.kill(),
@@ -41,31 +47,37 @@ fn nothing_acknowledged_is_lost() {
             done.into_iter().flatten().collect::<Vec<_>>()
         }));
         next += count;
+        unanswered = next - acknowledged.len() as u64;
         drop(second);
-        let witnesses = [0, 1].map(|number| world.witness(number, &urls[number]));
-        let log = world.start(&["log", "serve", "log", "--listen", &at]);
+        let witnesses = [0, 1].map(|number| folder.witness(number, &urls[number]));
+        let log = folder
+            .start(&["log", "serve", "log", "--listen", &at])
+            .ready();
         running = Some((log, witnesses));
     }
     let (log, _witnesses) = running.unwrap();
-    assert!(!acknowledged.is_empty());
+    assert!(
+        acknowledged.len() >= 60 && unanswered > 0,
+        "it was killed under load"
+    );
     let client = log.log();
     for (number, place) in acknowledged {
         let again = wait(court.says(&client, request(number, Seal::Open(warrant()))));
         assert_eq!(again.unwrap(), place);
     }
-    let policy = world.policy();
-    let seconds = crate::world::now().as_nanos() / 1_000_000_000;
+    let policy = folder.policy();
+    let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
     let last = court.signs(request(next, Seal::Open(warrant())));
     wait(client.add_cosigned(&last, &policy, seconds)).unwrap();
-    world.yes(&world.with(&["log", "verify", &log.url, "--group", GROUP]));
+    folder.yes(&folder.with(&["log", "verify", &log.url, "--group", GROUP]));
 }
 
 #[test]
 fn one_process_has_a_directory() {
-    let world = World::new();
-    let (log, [first, _second]) = world.whole();
+    let folder = Folder::new();
+    let (log, [first, _second]) = folder.whole();
     let serve = ["log", "serve", "log", "--listen", "127.0.0.1:0"];
-    let said = world.ends(2, &serve);
+    let said = folder.ends(2, &serve);
     assert!(
         said.starts_with("clew: log: another process uses it\n"),
         "{said}"
@@ -77,40 +89,40 @@ fn one_process_has_a_directory() {
         "--listen",
         "127.0.0.1:0",
         "--log",
-        &world.log,
+        &folder.log,
     ];
-    let said = world.ends(2, &witness);
+    let said = folder.ends(2, &witness);
     assert!(
         said.starts_with("clew: w1: another process uses it\n"),
         "{said}"
     );
     // Whoever only reads does.
-    world.yes(&["log", "count", "log"]);
+    folder.yes(&["log", "count", "log"]);
     // A killed one does not keep it.
     log.kill();
-    let mut log = world.serve("log", &[]);
+    let mut log = folder.serve("log", &[]);
     assert_eq!(log.stop(), Some(0));
     first.kill();
-    let mut first = world.witness(0, "127.0.0.1:0");
+    let mut first = folder.witness(0, "127.0.0.1:0");
     assert_eq!(first.stop(), Some(0));
 }
 
 #[test]
 fn what_is_missing_or_damaged_is_said() {
-    let world = World::new();
+    let folder = Folder::new();
     let listen = ["--listen", "127.0.0.1:0"];
-    let serve = |dir: &str| world.ends(2, &[&["log", "serve", dir][..], &listen].concat());
+    let serve = |dir: &str| folder.ends(2, &[&["log", "serve", dir][..], &listen].concat());
     assert!(serve("nothing").contains("clew log create"));
-    world.yes(&["log", "create", "new", "--origin", "new"]);
+    folder.yes(&["log", "create", "new", "--origin", "new"]);
     assert!(serve("new").contains("clew log bind new --group GROUPFILE"));
-    let said = world.ends(2, &["log", "create", "log", "--origin", "x"]);
+    let said = folder.ends(2, &["log", "create", "log", "--origin", "x"]);
     assert!(said.contains("already exists"), "{said}");
-    let said = world.ends(2, &["log", "bind", "log", "--group", GROUP]);
+    let said = folder.ends(2, &["log", "bind", "log", "--group", GROUP]);
     assert!(said.contains("has a group already"), "{said}");
-    let said = world.ends(2, &["log", "create", "x", "--origin", "a b"]);
+    let said = folder.ends(2, &["log", "create", "x", "--origin", "a b"]);
     assert!(said.contains("no space"), "{said}");
     // A witness without its memory would cosign anything.
-    std::fs::remove_file(world.path("w1/witness.db")).unwrap();
+    std::fs::remove_file(folder.path("w1/witness.db")).unwrap();
     let witness = [
         "log",
         "witness",
@@ -118,15 +130,15 @@ fn what_is_missing_or_damaged_is_said() {
         "--listen",
         "127.0.0.1:0",
         "--log",
-        &world.log,
+        &folder.log,
     ];
-    world.ends(2, &witness);
+    folder.ends(2, &witness);
     // One changed byte of an entry is found at the start.
-    let mut log = world.serve("log", &[]);
-    world.yes(&["log", "publish", "acme", &log.url, "--log", &world.log]);
+    let mut log = folder.serve("log", &[]);
+    folder.yes(&["log", "publish", "acme", &log.url, "--log", &folder.log]);
     assert_eq!(log.stop(), Some(0));
-    copy_folder(&world.path("log"), &world.path("damaged"));
-    let path = world.path("damaged/log.db");
+    copy_folder(&folder.path("log"), &folder.path("damaged"));
+    let path = folder.path("damaged/log.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let label = b"clew-log-entry-1\x03";
     let place = bytes.windows(label.len()).position(|found| found == label);
@@ -157,20 +169,20 @@ impl Drop for Disk {
 /// With a full disk the log refuses, and goes on once there is room: nothing half is left.
 #[test]
 fn a_full_disk_is_refused_and_passes() {
-    let world = World::new();
-    let Some(_disk) = Disk::at(world.path("disk"), "size=1m") else {
+    let folder = Folder::new();
+    let Some(_disk) = Disk::at(folder.path("disk"), "size=1m") else {
         return skipped("root and the command mount");
     };
-    copy_folder(&world.path("log"), &world.path("disk/log"));
-    let log = world.serve("disk/log", &[]);
-    let court = world.author("court", "requester", &log);
+    copy_folder(&folder.path("log"), &folder.path("disk/log"));
+    let log = folder.serve("disk/log", &[]);
+    let court = folder.author("court", "requester", &log);
     let client = log.log();
     let add = |number| {
         let entry = court.signs(request(number, Seal::Open(warrant())));
         wait(client.add(&entry))
     };
     let (first, _) = add(1).unwrap();
-    let ballast = world.path("disk/ballast");
+    let ballast = folder.path("disk/ballast");
     let mut dd = Command::new("dd");
     let of = format!("of={}", ballast.display());
     let _ = dd.args(["if=/dev/zero", &of, "bs=4096"]).output().unwrap();
@@ -182,12 +194,18 @@ fn a_full_disk_is_refused_and_passes() {
     let (place, _) = add(number).unwrap();
     assert_eq!(place, first + number - 1);
     log.kill();
-    let log = world.serve("disk/log", &[]);
+    let log = folder.serve("disk/log", &[]);
     let audit = [
-        "log", "verify", &log.url, "--log", &world.log, "--group", GROUP,
+        "log",
+        "verify",
+        &log.url,
+        "--log",
+        &folder.log,
+        "--group",
+        GROUP,
     ];
     assert!(
-        world
+        folder
             .yes(&audit)
             .starts_with(&format!("valid: {} entries", place + 1))
     );

@@ -1,6 +1,6 @@
 //! Strangers who take what they can get, beside an author who goes on.
 
-use crate::world::{World, request, wait, warrant};
+use crate::folder::{Folder, request, wait, warrant};
 use clew_log::entry::Seal;
 use std::io::Write;
 use std::net::TcpStream;
@@ -10,9 +10,9 @@ const WAIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn an_honest_author_goes_on_beside_strangers() {
-    let world = World::new();
-    let (log, _witnesses) = world.whole();
-    let court = world.author("court", "requester", &log);
+    let folder = Folder::new();
+    let (log, _witnesses) = folder.whole();
+    let court = folder.author("court", "requester", &log);
     // Connections that say nothing, or half a handshake, and stay.
     let mut idle = Vec::new();
     for number in 0..400 {

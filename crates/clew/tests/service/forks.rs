@@ -1,42 +1,42 @@
 //! Two histories: of a log, and of a manager.
 
-use crate::world::{GROUP, World, copy_folder, request, wait, warrant};
+use crate::folder::{Folder, GROUP, copy_folder, request, wait, warrant};
 use clew_log::entry::Seal;
 
 /// A copy of a log's directory goes on by itself: the witnesses stop it, and an auditor has the proof.
 #[test]
 fn a_forked_log_is_caught() {
-    let world = World::new();
-    let (mut log, witnesses) = world.whole();
-    let court = world.author("court", "requester", &log);
+    let folder = Folder::new();
+    let (mut log, witnesses) = folder.whole();
+    let court = folder.author("court", "requester", &log);
     assert_eq!(log.stop(), Some(0));
-    copy_folder(&world.path("log"), &world.path("copy"));
+    copy_folder(&folder.path("log"), &folder.path("copy"));
 
-    let log = world.serve("log", &[]);
-    let said = |log: &crate::world::Served, number| {
+    let log = folder.serve("log", &[]).ready();
+    let said = |log: &crate::folder::Served, number| {
         let entry = request(number, Seal::Open(warrant()));
         wait(court.says(&log.log(), entry))
     };
     said(&log, 1).unwrap();
     let client = log.log();
-    let policy = world.policy();
-    let seconds = crate::world::now().as_nanos() / 1_000_000_000;
+    let policy = folder.policy();
+    let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
     let entry = court.signs(request(1, Seal::Open(warrant())));
     wait(client.add_cosigned(&entry, &policy, seconds)).unwrap();
     let audit = [
         "log", "verify", &log.url, "--group", GROUP, "--state", "seen",
     ];
-    world.yes(&world.with(&audit));
+    folder.yes(&folder.with(&audit));
 
     // The copy asks its witnesses first, and never adds anything.
-    let copy = world.serve("copy", &[]);
+    let copy = folder.serve("copy", &[]);
     let refused = said(&copy, 2).unwrap_err();
     assert_eq!(refused.rule(), Some("halted"));
     assert!(refused.to_string().contains("an old copy"), "{refused}");
     drop(copy);
 
     // Without its witnesses it does.
-    let [first, second] = &world.witnesses;
+    let [first, second] = &folder.witnesses;
     let alone = [
         "log",
         "serve",
@@ -46,14 +46,20 @@ fn a_forked_log_is_caught() {
         "--without",
         first,
     ];
-    let copy = world.start(&[&alone[..], &["--without", second]].concat());
+    let copy = folder.start(&[&alone[..], &["--without", second]].concat());
     said(&copy, 2).unwrap();
     let audit = [
-        "log", "verify", &copy.url, "--log", &world.log, "--state", "seen",
+        "log",
+        "verify",
+        &copy.url,
+        "--log",
+        &folder.log,
+        "--state",
+        "seen",
     ];
-    let told = world.ends(1, &[&audit[..], &["--evidence", "fork"]].concat());
+    let told = folder.ends(1, &[&audit[..], &["--evidence", "fork"]].concat());
     assert!(told.contains("two histories"), "{told}");
-    let evidence = std::fs::read_to_string(world.path("fork")).unwrap();
+    let evidence = std::fs::read_to_string(folder.path("fork")).unwrap();
     assert_eq!(
         evidence.matches("\nlog.example/acme\n").count()
             + usize::from(evidence.starts_with("log.example/acme\n")),
@@ -61,10 +67,10 @@ fn a_forked_log_is_caught() {
     );
     // A witness that asks for it is not given it, and an honest log goes on.
     drop(copy);
-    let copy = world.serve("copy", &[&witnesses[0], &witnesses[1]]);
+    let copy = folder.serve("copy", &[&witnesses[0], &witnesses[1]]);
     assert_eq!(said(&copy, 3).unwrap_err().rule(), Some("halted"));
     said(&log, 3).unwrap();
-    world.yes(&world.with(&[
+    folder.yes(&folder.with(&[
         "log", "verify", &log.url, "--group", GROUP, "--state", "seen",
     ]));
 }
@@ -72,20 +78,20 @@ fn a_forked_log_is_caught() {
 /// Witnesses have seen more than a restored backup has.
 #[test]
 fn a_restored_backup_adds_nothing() {
-    let world = World::new();
-    let (mut log, _witnesses) = world.whole();
-    let court = world.author("court", "requester", &log);
+    let folder = Folder::new();
+    let (mut log, _witnesses) = folder.whole();
+    let court = folder.author("court", "requester", &log);
     assert_eq!(log.stop(), Some(0));
-    copy_folder(&world.path("log"), &world.path("backup"));
-    let log = world.serve("log", &[]);
-    let policy = world.policy();
-    let seconds = crate::world::now().as_nanos() / 1_000_000_000;
+    copy_folder(&folder.path("log"), &folder.path("backup"));
+    let log = folder.serve("log", &[]).ready();
+    let policy = folder.policy();
+    let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
     let entry = court.signs(request(1, Seal::Open(warrant())));
     wait(log.log().add_cosigned(&entry, &policy, seconds)).unwrap();
     log.kill();
-    std::fs::remove_dir_all(world.path("log")).unwrap();
-    copy_folder(&world.path("backup"), &world.path("log"));
-    let log = world.serve("log", &[]);
+    std::fs::remove_dir_all(folder.path("log")).unwrap();
+    copy_folder(&folder.path("backup"), &folder.path("log"));
+    let log = folder.serve("log", &[]);
     let refused = wait(court.says(&log.log(), request(2, Seal::Open(warrant()))));
     assert_eq!(refused.unwrap_err().rule(), Some("halted"));
 }
@@ -93,25 +99,31 @@ fn a_restored_backup_adds_nothing() {
 /// Two managers of one store meet in the log.
 #[test]
 fn a_cloned_manager_is_caught() {
-    let world = World::new();
-    let log = world.serve("log", &[]);
-    copy_folder(&world.path("acme"), &world.path("clone"));
-    world.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
-    world.yes(&["enrol", "clone", "web-3", "-o", "web-3.key"]);
-    let publish = |dir| ["log", "publish", dir, &log.url, "--log", &world.log];
-    world.yes(&publish("acme"));
-    let said = world.ends(1, &publish("clone"));
+    let folder = Folder::new();
+    let log = folder.serve("log", &[]);
+    copy_folder(&folder.path("acme"), &folder.path("clone"));
+    folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
+    folder.yes(&["enrol", "clone", "web-3", "-o", "web-3.key"]);
+    let publish = |dir| ["log", "publish", dir, &log.url, "--log", &folder.log];
+    folder.yes(&publish("acme"));
+    let said = folder.ends(1, &publish("clone"));
     assert!(said.contains("another history of this group"), "{said}");
-    world.yes(&["enrol", "acme", "web-4", "-o", "web-4.key"]);
-    world.yes(&["revoke", "acme", "web-1"]);
-    world.yes(&publish("acme"));
+    folder.yes(&["enrol", "acme", "web-4", "-o", "web-4.key"]);
+    folder.yes(&["revoke", "acme", "web-1"]);
+    folder.yes(&publish("acme"));
     let audit = |group| {
         [
-            "log", "verify", &log.url, "--log", &world.log, "--group", group,
+            "log",
+            "verify",
+            &log.url,
+            "--log",
+            &folder.log,
+            "--group",
+            group,
         ]
     };
-    world.yes(&audit(GROUP));
-    world.yes(&["revoke", "clone", "web-3"]);
-    let said = world.ends(1, &audit("clone/public/group.clew"));
+    folder.yes(&audit(GROUP));
+    folder.yes(&["revoke", "clone", "web-3"]);
+    let said = folder.ends(1, &audit("clone/public/group.clew"));
     assert!(said.contains("two histories"), "{said}");
 }

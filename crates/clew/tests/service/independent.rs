@@ -1,8 +1,8 @@
 //! The log as a program of others reads it: Go's `sumdb/tlog` and `sumdb/note`, which the Go
 //! distribution brings along.
 
+use crate::folder::{Folder, request, wait, warrant};
 use crate::skipped::skipped;
-use crate::world::{World, request, wait, warrant};
 use clew_log::entry::Seal;
 use std::path::Path;
 use std::process::Command;
@@ -26,10 +26,11 @@ fn go_in(folder: &Path) -> Option<Command> {
     std::fs::create_dir_all(&vendor).unwrap();
     std::os::unix::fs::symlink(&vendored, vendor.join("mod")).unwrap();
     std::fs::write(folder.join("main.go"), PROGRAM).unwrap();
-    let module = format!("module check\n\ngo 1.20\n\nrequire {MODULE} v0.0.0\n");
+    let module = format!("module check\n\ngo 1.23\n\nrequire {MODULE} v0.0.0\n");
     std::fs::write(folder.join("go.mod"), module).unwrap();
-    let vendored =
-        format!("# {MODULE} v0.0.0\n## explicit\n{MODULE}/sumdb/note\n{MODULE}/sumdb/tlog\n");
+    let vendored = format!(
+        "# {MODULE} v0.0.0\n## explicit; go 1.23\n{MODULE}/sumdb/note\n{MODULE}/sumdb/tlog\n"
+    );
     std::fs::write(folder.join("vendor/modules.txt"), vendored).unwrap();
     let mut command = Command::new(go);
     let run = ["run", "-mod=vendor", "."];
@@ -45,13 +46,13 @@ fn go_in(folder: &Path) -> Option<Command> {
 /// that the log of the proof leads to the log of now.
 #[test]
 fn go_reads_the_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut go) = go_in(folder.path()) else {
+    let module = tempfile::tempdir().unwrap();
+    let Some(mut go) = go_in(module.path()) else {
         return skipped("Go, with its vendored modules");
     };
-    let world = World::new();
-    let log = world.serve("log", &[]);
-    let court = world.author("court", "requester", &log);
+    let folder = Folder::new();
+    let log = folder.serve("log", &[]);
+    let court = folder.author("court", "requester", &log);
     let add = |numbers: std::ops::Range<u64>| {
         for number in numbers {
             wait(court.says(&log.log(), request(number, Seal::Open(warrant())))).unwrap();
@@ -59,13 +60,20 @@ fn go_reads_the_log() {
     };
     add(0..11);
     let prove = [
-        "log", "prove", &log.url, "5", "--log", &world.log, "-o", "proof",
+        "log",
+        "prove",
+        &log.url,
+        "5",
+        "--log",
+        &folder.log,
+        "-o",
+        "proof",
     ];
-    world.yes(&prove);
+    folder.yes(&prove);
     add(11..300);
-    let proof = world.path("proof");
+    let proof = folder.path("proof");
     let address = format!("https://{}/", log.at());
-    go.args([&address, &world.log]).arg(&proof);
+    go.args([&address, &folder.log]).arg(&proof);
     let done = go.output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     let told = String::from_utf8_lossy(&done.stdout);

@@ -4,9 +4,9 @@
 
 mod faults;
 mod floods;
+mod folder;
 mod forks;
 mod independent;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;
-mod world;

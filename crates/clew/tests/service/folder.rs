@@ -49,6 +49,22 @@ impl Served {
         rest.split_once('/').unwrap().0.to_owned()
     }
 
+    /// Waits until a log adds entries.
+    pub fn ready(self) -> Self {
+        let client = clew_service::http::Client::new(&self.url.parse().unwrap()).unwrap();
+        wait(async {
+            for _ in 0..600 {
+                let health = client.get("health", None, 10_000, Duration::from_secs(10));
+                if health.await.is_ok() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            unreachable!("the log waits for its witnesses");
+        });
+        self
+    }
+
     pub fn log(&self) -> LogClient {
         LogClient::new(&self.url.parse().unwrap()).unwrap()
     }
@@ -61,30 +77,30 @@ impl Drop for Served {
     }
 }
 
-pub struct World {
+pub struct Folder {
     dir: TempDir,
     pub log: String,
     pub witnesses: [String; 2],
 }
 
-impl World {
+impl Folder {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut world = Self {
+        let mut folder = Self {
             dir,
             log: String::new(),
             witnesses: Default::default(),
         };
-        world.yes(&["group", "create", "acme", "--name", "acme"]);
-        world.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
+        folder.yes(&["group", "create", "acme", "--name", "acme"]);
+        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         let create = ["log", "create", "log", "--origin", "log.example/acme"];
-        world.log = world.yes(&create).trim().to_owned();
-        world.yes(&["log", "bind", "log", "--group", GROUP]);
+        folder.log = folder.yes(&create).trim().to_owned();
+        folder.yes(&["log", "bind", "log", "--group", GROUP]);
         for (number, dir) in ["w1", "w2"].into_iter().enumerate() {
             let create = ["log", "create-witness", dir, "--name", dir];
-            world.witnesses[number] = world.yes(&create).trim().to_owned();
+            folder.witnesses[number] = folder.yes(&create).trim().to_owned();
         }
-        world
+        folder
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -163,7 +179,7 @@ impl World {
     /// A log with both witnesses.
     pub fn whole(&self) -> (Served, [Served; 2]) {
         let witnesses = [0, 1].map(|number| self.witness(number, "127.0.0.1:0"));
-        let log = self.serve("log", &[&witnesses[0], &witnesses[1]]);
+        let log = self.serve("log", &[&witnesses[0], &witnesses[1]]).ready();
         (log, witnesses)
     }
 
