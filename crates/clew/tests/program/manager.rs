@@ -52,7 +52,15 @@ fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Served 
 
 fn join<'a>(served: &'a Served, invitation: &'a str, key: &'a str) -> Vec<&'a str> {
     let url = &served.url;
-    vec!["enrol", "--manager", url, "--invitation", invitation, "-o", key]
+    vec![
+        "enrol",
+        "--manager",
+        url,
+        "--invitation",
+        invitation,
+        "-o",
+        key,
+    ]
 }
 
 fn invite(folder: &Folder, machine: &str) -> String {
@@ -62,7 +70,15 @@ fn invite(folder: &Folder, machine: &str) -> String {
 }
 
 fn update<'a>(served: &'a Served, key: &'a str, group: &'a str) -> Vec<&'a str> {
-    vec!["update", "--manager", &served.url, "--key", key, "--group", group]
+    vec![
+        "update",
+        "--manager",
+        &served.url,
+        "--key",
+        key,
+        "--group",
+        group,
+    ]
 }
 
 #[test]
@@ -75,7 +91,14 @@ fn devices_join_at_once_and_each_is_in_the_register() {
     let joins: Vec<Child> = (0..20)
         .map(|i| {
             let (name, key) = (format!("line-{i}"), format!("line-{i}.key"));
-            let join = ["enrol", "--manager", &served.url, "--batch", "line.batch", &name];
+            let join = [
+                "enrol",
+                "--manager",
+                &served.url,
+                "--batch",
+                "line.batch",
+                &name,
+            ];
             let mut command = folder.command(&[&join[..], &["-o", &key]].concat());
             command.stdout(Stdio::null()).spawn().unwrap()
         })
@@ -83,14 +106,34 @@ fn devices_join_at_once_and_each_is_in_the_register() {
     for mut join in joins {
         assert!(join.wait().unwrap().success());
     }
-    let join = |name| ["enrol", "--manager", &served.url, "--batch", "line.batch", name, "-o", "x"];
+    let join = |name| {
+        [
+            "enrol",
+            "--manager",
+            &served.url,
+            "--batch",
+            "line.batch",
+            name,
+            "-o",
+            "x",
+        ]
+    };
     let (status, said) = folder.no(&join("line-20"));
-    assert!(status == 1 && said.contains("has invited all 20 machines"), "{said}");
+    assert!(
+        status == 1 && said.contains("has invited all 20 machines"),
+        "{said}"
+    );
     let (status, said) = folder.no(&join("other"));
-    assert!(status == 1 && said.contains("names that begin with line-"), "{said}");
+    assert!(
+        status == 1 && said.contains("names that begin with line-"),
+        "{said}"
+    );
     folder.yes(&["enrol", "acme", "--invite-batch", "line-", "--withdraw"]);
     let (status, said) = folder.no(&join("line-20"));
-    assert!(status == 1 && said.contains("did not give this factory batch"), "{said}");
+    assert!(
+        status == 1 && said.contains("did not give this factory batch"),
+        "{said}"
+    );
     let list = folder.yes(&["group", "list", "acme"]);
     assert_eq!(list.matches("own-host").count(), 20, "{list}");
     folder.yes(&update(&served, "line-7.key", "own.clew"));
@@ -107,7 +150,11 @@ fn whoever_is_killed_goes_on_where_it_was() {
     let invitation = invite(&folder, "far");
     for round in 0..12 {
         let mut command = folder.command(&join(&served, &invitation, "far.key"));
-        let mut device = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut device = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(Duration::from_millis(4 * round * round));
         if round % 2 == 0 {
             served.kill();
@@ -126,9 +173,15 @@ fn whoever_is_killed_goes_on_where_it_was() {
     assert_eq!(list.matches("own-host").count(), 1, "{list}");
     folder.yes(&update(&served, "far.key", "own.clew"));
     let (status, said) = folder.no(&join(&served, &invitation, "far.key"));
-    assert!(status == 2 && said.contains("far.key: already exists"), "{said}");
+    assert!(
+        status == 2 && said.contains("far.key: already exists"),
+        "{said}"
+    );
     let (status, said) = folder.no(&join(&served, &invitation, "other.key"));
-    assert!(status == 1 && said.contains("another request already answered"), "{said}");
+    assert!(
+        status == 1 && said.contains("another request already answered"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -141,7 +194,10 @@ fn revocations_and_rebases_reach_devices_and_one_service_serves() {
     }
     folder.yes(&update(&served, "stays.key", "own.clew"));
     let (status, said) = folder.no(&["manager", "serve", "acme", "--listen", "127.0.0.1:0"]);
-    assert!(status == 2 && said.contains("another clew manager serve"), "{said}");
+    assert!(
+        status == 2 && said.contains("another clew manager serve"),
+        "{said}"
+    );
     folder.yes(&["revoke", "acme", "leaves"]);
     let until = |epoch: &str| {
         let started = Instant::now();
@@ -156,14 +212,20 @@ fn revocations_and_rebases_reach_devices_and_one_service_serves() {
     };
     until("1");
     let (status, said) = folder.no(&update(&served, "leaves.key", "leaves.clew"));
-    assert!(status == 1 && said.contains("was revoked in epoch 1"), "{said}");
+    assert!(
+        status == 1 && said.contains("was revoked in epoch 1"),
+        "{said}"
+    );
     folder.yes(&["revoke", "acme", "queued", "--batch"]);
     until("2");
     folder.yes(&["group", "rebase", "acme"]);
     until("3");
     // One that was offline goes over the rebase by its bucket.
     let (status, said) = folder.no(&update(&served, "queued.key", "queued.clew"));
-    assert!(status == 1 && said.contains("was revoked in epoch 2"), "{said}");
+    assert!(
+        status == 1 && said.contains("was revoked in epoch 2"),
+        "{said}"
+    );
     folder.yes(&update(&served, "web-1.key", "late.clew"));
 }
 
@@ -173,7 +235,10 @@ fn a_feed_that_goes_back_or_forks_is_refused() {
     let copy = |from: &str, to: &str| {
         let copied = std::process::Command::new("cp");
         let mut copied = copied;
-        let status = copied.args(["-r", from, to]).current_dir(folder.0.path()).status();
+        let status = copied
+            .args(["-r", from, to])
+            .current_dir(folder.0.path())
+            .status();
         assert!(status.unwrap().success());
     };
     folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
@@ -184,7 +249,10 @@ fn a_feed_that_goes_back_or_forks_is_refused() {
     served.kill();
     served = serve(&folder, &[]);
     folder.yes(&update(&served, "web-1.key", "own.clew"));
-    let kept = [fs::read(folder.path("own.clew")), fs::read(folder.path("web-1.key"))];
+    let kept = [
+        fs::read(folder.path("own.clew")),
+        fs::read(folder.path("web-1.key")),
+    ];
     served.kill();
     assert!(pin(&served).contains("#SHA256:"));
     let older = serve_dir(&folder, "older", "127.0.0.1:0", &[]);
@@ -202,7 +270,10 @@ fn a_feed_that_goes_back_or_forks_is_refused() {
     assert!(said.contains("two histories of the group"), "{said}");
     let follow = [&update(&older, "web-1.key", "own.clew")[..], &["--follow"]].concat();
     assert_eq!(folder.no(&follow).0, 1, "following ends there, too");
-    let now = [fs::read(folder.path("own.clew")), fs::read(folder.path("web-1.key"))];
+    let now = [
+        fs::read(folder.path("own.clew")),
+        fs::read(folder.path("web-1.key")),
+    ];
     assert_eq!(now.map(Result::unwrap), kept.map(Result::unwrap));
 }
 
@@ -217,7 +288,11 @@ fn strangers_do_not_stop_a_join() {
         let Ok(mut stream) = TcpStream::connect(served.address()) else {
             continue;
         };
-        let _ = stream.write_all(if n % 2 == 0 { b"GET / HTTP" } else { &[22, 3, 1] });
+        let _ = stream.write_all(if n % 2 == 0 {
+            b"GET / HTTP"
+        } else {
+            &[22, 3, 1]
+        });
         held.push(stream);
     }
     folder.yes(&join(&served, &invitation, "far.key"));
@@ -226,13 +301,30 @@ fn strangers_do_not_stop_a_join() {
     other.yes(&["enrol", "acme", "far", "--invite", "-o", "far.invitation"]);
     fs::copy(other.path("far.invitation"), folder.path("strange")).unwrap();
     let (status, said) = folder.no(&join(&served, "strange", "strange.key"));
-    assert!(status == 1 && said.contains("and the invitation of group"), "{said}");
+    assert!(
+        status == 1 && said.contains("and the invitation of group"),
+        "{said}"
+    );
     assert!(!folder.path("strange.key").exists());
-    let wrong = served.url.replace("#SHA256:", "#SHA256:A").replacen("AA", "A", 0);
+    let wrong = served
+        .url
+        .replace("#SHA256:", "#SHA256:A")
+        .replacen("AA", "A", 0);
     let wrong = &wrong[..served.url.len()];
-    let refused = ["enrol", "--manager", wrong, "--invitation", "strange", "-o", "x"];
+    let refused = [
+        "enrol",
+        "--manager",
+        wrong,
+        "--invitation",
+        "strange",
+        "-o",
+        "x",
+    ];
     let (status, said) = folder.no(&refused);
-    assert!(status == 2 && said.contains("another key than the fingerprint"), "{said}");
+    assert!(
+        status == 2 && said.contains("another key than the fingerprint"),
+        "{said}"
+    );
     let mut plain = TcpStream::connect(served.address()).unwrap();
     let _ = plain.write_all(b"GET /health HTTP/1.1\r\n\r\n");
     let _ = plain.read(&mut [0; 64]);
