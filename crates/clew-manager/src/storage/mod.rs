@@ -7,7 +7,7 @@ mod changes;
 mod sqlite;
 mod upgrade;
 
-pub(crate) use sqlite::{backup, create, open};
+pub(crate) use sqlite::{create, open};
 
 use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};

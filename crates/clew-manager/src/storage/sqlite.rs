@@ -83,15 +83,6 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
-/// Writes a copy of a group's database as of one moment, readable by its owner only. `to` must not
-/// exist.
-pub(crate) fn backup(dir: &Path, to: &Path) -> Result<()> {
-    let path = dir.join(FILE);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(&path, flags).map_err(refused(&path))?;
-    copy(&db, &path, to)
-}
-
 /// Copies a database to a new file (0600), and syncs it.
 pub(super) fn copy(db: &Connection, path: &Path, to: &Path) -> Result<()> {
     let mut secret = OpenOptions::new();
