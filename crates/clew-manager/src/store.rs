@@ -218,15 +218,6 @@ impl Store {
         }
     }
 
-    /// Writes a copy of a group's database as of one moment (0600), also while others work with it.
-    /// `to` must not exist.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read, or the copy not written.
-    pub fn backup(dir: &Path, to: &Path) -> Result<(), StoreError> {
-        storage::backup(dir, to)
-    }
-
     /// Reads the group again and publishes it: the end of every change.
     ///
     /// # Errors

@@ -3,10 +3,11 @@
 //! [`Database`] begins transactions, [`Tables`] reads, [`Transaction`] writes. Nothing else in this
 //! crate knows which database it is.
 
+mod changes;
 mod sqlite;
 mod upgrade;
 
-pub(crate) use sqlite::{backup, create, open};
+pub(crate) use sqlite::{create, open};
 
 use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};

@@ -1,4 +1,5 @@
-//! The database as a file of SQLite within the group's directory.
+//! The database as a file of SQLite within the group's directory: what is read of it. [`super::changes`]
+//! writes.
 
 use super::{Database, Join, Offered, Result, Revoked, Tables, Transaction};
 use crate::error::StoreError;
@@ -82,15 +83,6 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
-/// Writes a copy of a group's database as of one moment, readable by its owner only. `to` must not
-/// exist.
-pub(crate) fn backup(dir: &Path, to: &Path) -> Result<()> {
-    let path = dir.join(FILE);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(&path, flags).map_err(refused(&path))?;
-    copy(&db, &path, to)
-}
-
 /// Copies a database to a new file (0600), and syncs it.
 pub(super) fn copy(db: &Connection, path: &Path, to: &Path) -> Result<()> {
     let mut secret = OpenOptions::new();
@@ -125,12 +117,12 @@ pub(super) fn refused(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError
 }
 
 /// The connection, or a transaction on it.
-struct Sqlite<C> {
-    db: C,
-    path: PathBuf,
+pub(super) struct Sqlite<C> {
+    pub(super) db: C,
+    pub(super) path: PathBuf,
 }
 
-type Begun<'d> = Sqlite<rusqlite::Transaction<'d>>;
+pub(super) type Begun<'d> = Sqlite<rusqlite::Transaction<'d>>;
 
 impl Sqlite<Box<Connection>> {
     fn lock(&self) -> rusqlite::Result<Box<Begun<'_>>> {
@@ -187,12 +179,12 @@ impl<C: Deref<Target = Connection>> Sqlite<C> {
     }
 
     /// Returns how many rows were changed.
-    fn change(&self, command: &str, params: impl Params) -> Result<usize> {
+    pub(super) fn change(&self, command: &str, params: impl Params) -> Result<usize> {
         let done = || self.db.prepare_cached(command)?.execute(params);
         done().map_err(refused(&self.path))
     }
 
-    fn execute(&self, command: &str, params: impl Params) -> Result<()> {
+    pub(super) fn execute(&self, command: &str, params: impl Params) -> Result<()> {
         self.change(command, params).map(drop)
     }
 }
@@ -320,129 +312,6 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
                 offered: request.map(offered).transpose()?,
             })
         })
-    }
-}
-
-impl Transaction for Begun<'_> {
-    fn commit(self: Box<Self>) -> Result<()> {
-        let Self { db, path } = *self;
-        db.commit().map_err(refused(&path))
-    }
-
-    fn add_record(&self, epoch: u32, part: &[u8]) -> Result<()> {
-        self.execute("INSERT INTO part VALUES (?1, ?2)", params![epoch, part])
-    }
-
-    fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()> {
-        let command = "INSERT INTO checkpoint VALUES (?1, ?2, ?3)";
-        self.execute(command, params![machines, root, part])
-    }
-
-    fn set_head(&self, part: &[u8]) -> Result<()> {
-        let command = "UPDATE register SET bytes = ?1, version = version + 1";
-        self.execute(command, [part])
-    }
-
-    fn add_machine(&self, machine: &Machine) -> Result<()> {
-        let entry = &machine.entry;
-        self.execute(
-            "INSERT INTO machine VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                entry.index,
-                entry.name.as_str(),
-                machine.enrolled_at.cast_signed(),
-                machine.salt,
-                entry.encode(),
-                machine.revoked_in,
-            ],
-        )
-    }
-
-    fn add_node(&self, level: u32, index: u32, hash: &[u8; 32]) -> Result<()> {
-        let command = "INSERT INTO node VALUES (?1, ?2, ?3)";
-        self.execute(command, params![level, index, hash])
-    }
-
-    fn revoke(&self, index: u32, epoch: u32) -> Result<()> {
-        let command = "UPDATE machine SET revoked_in = ?2 WHERE idx = ?1 AND revoked_in IS NULL";
-        self.execute(command, params![index, epoch])
-    }
-
-    fn invite(&self, nonce: &[u8; 32], name: &Name, now: u64) -> Result<()> {
-        let command = "INSERT INTO joining (nonce, name, created_at) VALUES (?1, ?2, ?3)";
-        self.execute(command, params![nonce, name.as_str(), now.cast_signed()])
-    }
-
-    fn withdraw(&self, name: &Name) -> Result<usize> {
-        let command = "DELETE FROM joining WHERE name = ?1 AND machine IS NULL";
-        self.change(command, [name.as_str()])
-    }
-
-    fn withdraw_nonce(&self, nonce: &[u8; 32]) -> Result<()> {
-        let command = "DELETE FROM joining WHERE nonce = ?1 AND machine IS NULL";
-        self.execute(command, [nonce])
-    }
-
-    fn keep_offer(&self, nonce: &[u8; 32], offered: &Offered) -> Result<()> {
-        self.execute(
-            "UPDATE joining SET request = ?2, salt = ?3, joined = ?4, replaces = ?5
-             WHERE nonce = ?1 AND request IS NULL",
-            params![
-                nonce,
-                offered.request,
-                offered.salt,
-                offered.joined,
-                offered.replaces.map_or(-1, i64::from),
-            ],
-        )
-    }
-
-    fn keep_joined(&self, nonce: &[u8; 32], index: u32) -> Result<()> {
-        let command = "UPDATE joining SET machine = ?2 WHERE nonce = ?1";
-        self.execute(command, params![nonce, index])
-    }
-
-    fn send(&self, kind: u8, body: &[u8]) -> Result<()> {
-        let command = "INSERT INTO outbox (kind, body) VALUES (?1, ?2)";
-        self.execute(command, params![kind, body])
-    }
-
-    fn set_sent(&self, seq: u64, place: u64) -> Result<()> {
-        let command = "UPDATE outbox SET place = ?2 WHERE seq = ?1 AND place IS NULL";
-        let (seq, place) = (seq.cast_signed(), place.cast_signed());
-        self.execute(command, params![seq, place])
-    }
-
-    fn queue(&self, index: u32, now: u64) -> Result<bool> {
-        let command = "INSERT OR IGNORE INTO queued VALUES (?1, ?2)";
-        Ok(self.change(command, params![index, now.cast_signed()])? == 1)
-    }
-
-    fn unqueue(&self, index: u32) -> Result<()> {
-        self.execute("DELETE FROM queued WHERE machine = ?1", [index])
-    }
-
-    fn add_factory(&self, factory: &Factory, now: u64) -> Result<()> {
-        self.execute(
-            "INSERT INTO factory VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                factory.id,
-                factory.prefix.as_str(),
-                factory.machines,
-                factory.used,
-                factory.until.cast_signed(),
-                now.cast_signed(),
-            ],
-        )
-    }
-
-    fn use_factory(&self, id: &[u8; 16]) -> Result<()> {
-        let command = "UPDATE factory SET used = used + 1 WHERE id = ?1";
-        self.execute(command, [id])
-    }
-
-    fn remove_factories(&self, prefix: &str) -> Result<usize> {
-        self.change("DELETE FROM factory WHERE prefix = ?1", [prefix])
     }
 }
 

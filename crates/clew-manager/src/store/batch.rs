@@ -3,16 +3,16 @@
 //! Each round is looked up, then its public-key work is done without a lock and on all cores, and only
 //! then the database is locked and written. One that is refused does not touch the others.
 
-use super::enrol::{check_entry, free, fresh_salt, offer_values};
+mod writer;
+
+use super::enrol::{check_entry, fresh_salt, offer_values};
 use super::epochs::RevokedRows;
-use super::factory::claim;
 use super::join::{find, gamma};
-use super::register::{append, write_head};
 use super::revoke::not_before_newest;
 use super::search::by_threads;
-use super::{LOG_ENROLLED, Locked, Machine, Store, enrolled_body};
+use super::{Locked, Machine, Store};
 use crate::error::StoreError;
-use crate::storage::{Offered, Transaction};
+use crate::storage::Offered;
 use clew_evidence::{GroupFile, KeyOrigin, Name, RegisterEntry, WallTime};
 use clew_group::xr;
 use clew_keys::join::{
@@ -21,6 +21,7 @@ use clew_keys::join::{
 use clew_keys::{IssuerKeyFile, TextFile};
 use rand_core::CryptoRng;
 use std::collections::HashSet;
+use writer::Writer;
 
 /// Most rounds in one batch.
 pub const ROUNDS_MAX: usize = 256;
@@ -433,123 +434,4 @@ fn offer_file(
         replaces,
         offer,
     })
-}
-
-/// Writes rounds into one transaction.
-struct Writer<'a> {
-    transaction: &'a dyn Transaction,
-    group: &'a GroupFile,
-    issuer: &'a IssuerKeyFile,
-    now: u64,
-    /// The epoch in force.
-    joined: u32,
-    /// Rows of the register so far.
-    machines: u32,
-    /// Leaf hashes of the rows that were added.
-    leaves: Vec<[u8; 32]>,
-}
-
-impl Writer<'_> {
-    fn write(&mut self, checked: Checked) -> Result<Done, StoreError> {
-        match checked {
-            Checked::Claim(asked) => {
-                let group = self.group.id();
-                let (db, issuer, joined) = (self.transaction, self.issuer, self.joined);
-                let made = claim(db, issuer, group, &asked, self.now, joined)?;
-                Ok(Done::Answer(JoinAnswer::Invitation(made)))
-            }
-            Checked::Repeated(offer) => Ok(Done::Answer(JoinAnswer::Offer(offer))),
-            Checked::Offer {
-                request,
-                name,
-                salt,
-                offer,
-            } => self.offer(&request, &name, salt, offer),
-            Checked::Entry {
-                nonce,
-                offered,
-                entry,
-            } => self.admit(nonce, &offered, *entry),
-        }
-    }
-
-    fn offer(
-        &self,
-        request: &RequestFile,
-        name: &Name,
-        salt: [u8; 16],
-        offer: xr::Offer,
-    ) -> Result<Done, StoreError> {
-        // Another process may have answered the invitation, or withdrawn it.
-        if find(self.transaction, &request.nonce)?.offered.is_some() {
-            return Err(StoreError::Busy(name.as_str().into()));
-        }
-        let replaces = free(self.transaction, name)?;
-        let offered = Offered {
-            request: request.payload().to_vec(),
-            salt,
-            joined: self.joined,
-            replaces,
-            machine: None,
-        };
-        self.transaction.keep_offer(&request.nonce, &offered)?;
-        let file = offer_file(
-            self.group,
-            request.nonce,
-            [Some(self.joined), replaces],
-            offer,
-        )?;
-        Ok(Done::Answer(JoinAnswer::Offer(file)))
-    }
-
-    fn admit(
-        &mut self,
-        nonce: [u8; 32],
-        offered: &Offered,
-        mut entry: RegisterEntry,
-    ) -> Result<Done, StoreError> {
-        let again = find(self.transaction, &nonce)?.offered;
-        let again = again.ok_or(StoreError::NotOffered)?;
-        if let Some(index) = again.machine {
-            return Ok(Done::Row { nonce, index });
-        }
-        if again.salt != offered.salt {
-            return Err(StoreError::Device); // withdrawn, and offered anew meanwhile
-        }
-        if free(self.transaction, &entry.name)? != offered.replaces {
-            return Err(StoreError::NameTaken(entry.name.to_string()));
-        }
-        if offered.joined != self.joined {
-            return Err(StoreError::OfferExpired {
-                offered: offered.joined,
-                in_force: self.joined,
-            });
-        }
-        let index = self.machines;
-        entry.index = index;
-        let leaf = append(self.transaction, index, &entry)?;
-        self.transaction.add_machine(&Machine {
-            entry,
-            enrolled_at: self.now,
-            revoked_in: None,
-            salt: offered.salt.to_vec(),
-        })?;
-        self.transaction.keep_joined(&nonce, index)?;
-        self.machines = index + 1;
-        self.leaves.push(leaf);
-        Ok(Done::Row { nonce, index })
-    }
-
-    /// Writes the register's head, if there are new rows, and returns it.
-    fn finish(self, time: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        if self.leaves.is_empty() {
-            return Ok(None);
-        }
-        let first = self.group.register().machines;
-        let body = enrolled_body(first, &self.leaves);
-        self.transaction.send(LOG_ENROLLED, &body)?;
-        let last = self.group.last_id();
-        let head = write_head(self.transaction, self.machines, last, time, self.issuer)?;
-        Ok(Some(head))
-    }
 }

@@ -254,3 +254,62 @@ fn number(part: &[u8], at: usize) -> u32 {
     let bytes = part.get(at..).and_then(|bytes| bytes.first_chunk());
     bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(kind: u8, length: usize) -> Vec<u8> {
+        let mut part = (length as u32).to_be_bytes().to_vec();
+        part.push(kind);
+        part.resize(4 + length + 64, 0);
+        part
+    }
+
+    #[test]
+    fn heads_that_are_none_are_refused() {
+        let head = FeedHead {
+            group: GroupId([7; 16]),
+            records: 3,
+            checkpoints: 1,
+            register: part(KIND_REGISTER, 80),
+        };
+        let bytes = head.encode();
+        assert_eq!(FeedHead::decode(&bytes), Ok(head.clone()));
+        for length in 0..bytes.len() {
+            assert_eq!(FeedHead::decode(&bytes[..length]), Err(FeedError::Head));
+        }
+        let none = FeedHead {
+            records: 0,
+            ..head.clone()
+        };
+        let other = FeedHead {
+            register: part(KIND_CHECKPOINT, 80),
+            ..head.clone()
+        };
+        let two = FeedHead {
+            register: head.register.repeat(2),
+            ..head
+        };
+        for bad in [none, other, two] {
+            assert_eq!(FeedHead::decode(&bad.encode()), Err(FeedError::Head));
+        }
+    }
+
+    #[test]
+    fn bundles_have_what_was_asked_for() {
+        let bytes = [part(1, 90), part(1, 90), part(3, 40)].concat();
+        let bundle = Bundle::decode(&bytes, 2, 1).unwrap();
+        assert_eq!(bundle.first(2, 1), Some(bytes.clone()));
+        assert_eq!(bundle.first(3, 1), None);
+        assert_eq!(Bundle::full(&bytes, 2), Ok(bundle));
+        for (records, checkpoints) in [(1, 1), (1, 2), (2, 0), (3, 1), (4, 0)] {
+            let refused = Bundle::decode(&bytes, records, checkpoints);
+            assert_eq!(refused, Err(FeedError::Parts), "{records} {checkpoints}");
+        }
+        let huge = [&u32::MAX.to_be_bytes()[..], &[1; 100]].concat();
+        for bad in [&huge[..], &[0; 68], &[1], &bytes[1..]] {
+            assert_eq!(Bundle::decode(bad, 1, 0), Err(FeedError::Parts));
+        }
+    }
+}

@@ -304,8 +304,10 @@ impl<R: CryptoRng> Worker<R> {
         Ok(())
     }
 
-    fn failed(&self, error: &StoreError) {
+    /// The next turn publishes, and takes the trouble back if that succeeds.
+    fn failed(&mut self, error: &StoreError) {
         count(&self.metrics.failures);
+        self.dirty = true;
         self.set_trouble(Some(error.to_string()));
     }
 

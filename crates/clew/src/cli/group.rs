@@ -215,7 +215,7 @@ void: invite the machine again and join with a new --state.
 With clew manager serve, the device does its part with one command, which can be repeated:
   device  clew enrol --manager URL --invitation web-1.invitation -o web-1.key
 A factory invites machines itself, within a batch:
-  issuer  clew enrol acme --invite-batch line- --count 1000 --until 2027-01-01T00:00:00Z -o line.batch
+  issuer  clew enrol acme --invite-batch line- --count 9 --until TIME -o line.batch
   device  clew enrol --manager URL --batch line.batch line-7 -o line-7.key
 Without --invite and --answer, this host plays both roles and sees the machine's key.
 clew group list acme lists open invitations; clew enrol acme web-1 --withdraw withdraws one.";
