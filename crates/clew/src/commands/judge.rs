@@ -2,7 +2,8 @@
 
 use super::coverage::{Matter, check_rereadable, not_there};
 use super::evidence::Evidence;
-use super::share::hash_of;
+use super::share::{file_hash, hash_of};
+use super::shown::proof as read_proof;
 use super::verdict;
 use crate::cli::Judge;
 use crate::failure::{Failure, Status};
@@ -12,7 +13,9 @@ use clew_evidence::{
     CheckedGroup, DeviceFingerprint, Fault, Judgement, Match, Opening, ReadError, Request, Row,
     TextError, Warrant, WarrantError, judge_match, judge_opening,
 };
+use clew_log::KeyKind;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -37,7 +40,8 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         pinned.map_or(Ok(()), |known| judgement.check_device(known))?;
         Ok(judgement)
     });
-    let judgement = judged.map_err(|fault| refuted(arguments, &fault))?;
+    let mut judgement = judged.map_err(|fault| refuted(arguments, &fault))?;
+    anchor(arguments, &group, &mut judgement)?;
     check_warrant(arguments, file.request())?;
     let allowed = check_allowed(arguments, file.request())?;
     let matter = Matter::of(&arguments.input, evidence)?;
@@ -49,6 +53,39 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         say!("             (compare the key with one that you have from the court)");
     }
     Ok(Status::Yes)
+}
+
+/// Adds what the log says of the capture, if that was asked for.
+fn anchor(
+    arguments: &Judge,
+    group: &CheckedGroup,
+    judgement: &mut Judgement,
+) -> Result<(), Failure> {
+    let Some(path) = &arguments.anchor else {
+        return Ok(());
+    };
+    let (witnesses, proof) = (&arguments.witness, read_proof(path)?);
+    if let Some(log) = witnesses.iter().find(|key| key.kind() == KeyKind::Log) {
+        let failure = Failure::new(format!("--witness: {} is the key of a log", log.name()));
+        return Err(failure.hint("use the verifier keys of witnesses"));
+    }
+    let distinct: BTreeSet<_> = witnesses.iter().map(|key| key.key().to_bytes()).collect();
+    if distinct.len() < witnesses.len() {
+        return Err(Failure::new("--witness: one key is there twice"));
+    }
+    let threshold = match (arguments.threshold, witnesses.len()) {
+        (Some(asked), most) if usize::from(asked) > most => {
+            let why = format!("--threshold {asked} is larger than the number of witnesses, {most}");
+            return Err(Failure::new(why));
+        }
+        (Some(asked), _) => usize::from(asked),
+        (None, 0) => 0,
+        (None, count) => count / 2 + 1,
+    };
+    let capture = file_hash(&arguments.input, None)?;
+    let anchored = judgement.anchor(group, &proof, &capture, witnesses, threshold);
+    let anchored = anchored.map_err(|fault| no(arguments, fault.as_str(), None, fault));
+    anchored.map(drop)
 }
 
 /// The evidence breaks a rule: a no.
