@@ -7,6 +7,7 @@ pub mod dkg;
 pub mod evidence;
 pub mod files;
 pub mod flow;
+pub mod logs;
 pub mod packet;
 pub mod rounds;
 pub mod signature;
@@ -17,7 +18,7 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 35] = [
+pub const TARGETS: [Target; 38] = [
     ("carriers", carriers::carriers),
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),
@@ -36,6 +37,9 @@ pub const TARGETS: [Target; 35] = [
     ("key_file", files::key_file),
     ("key_payload", files::key_payload),
     ("locator", evidence::locator),
+    ("log_entry", logs::log_entry),
+    ("log_note", logs::log_note),
+    ("log_tile", logs::log_tile),
     ("matching", evidence::matching),
     ("member_key", signature::member_key),
     ("opening", evidence::opening),

@@ -1,6 +1,12 @@
 //! clew's services over HTTP, and the clients that talk to them.
 //!
 //! [`http`] is what all of them share: a server that strangers cannot exhaust, a certificate of its
-//! own, and a client that knows the server by the fingerprint of its key.
+//! own, and a client that knows the server by the fingerprint of its key. [`log`] is a group's
+//! transparency log, and [`witness`] cosigns the checkpoints of logs.
 
+mod database;
 pub mod http;
+pub mod log;
+pub mod witness;
+
+pub use database::StorageError;

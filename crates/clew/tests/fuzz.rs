@@ -7,6 +7,8 @@
 
 #[path = "fuzz/flows.rs"]
 mod flows;
+#[path = "fuzz/logs.rs"]
+mod logs;
 #[path = "fuzz/made.rs"]
 mod made;
 #[path = "fuzz/openings.rs"]
@@ -155,6 +157,21 @@ fn join_file() {
 #[test]
 fn locator() {
     run("locator", 3_000);
+}
+
+#[test]
+fn log_entry() {
+    run("log_entry", 5_000);
+}
+
+#[test]
+fn log_note() {
+    run("log_note", 5_000);
+}
+
+#[test]
+fn log_tile() {
+    run("log_tile", 10_000);
 }
 
 #[test]

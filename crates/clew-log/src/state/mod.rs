@@ -146,6 +146,11 @@ impl LogState {
         self.rows
     }
 
+    /// Returns the root over all rows of the register that are in it.
+    pub fn register(&self) -> Hash {
+        self.register.root()
+    }
+
     /// Returns the root over the first rows, if that number was [watched](Self::watch) and reached.
     pub fn register_root(&self, rows: u32) -> Option<Hash> {
         self.roots.get(&rows).copied().flatten()

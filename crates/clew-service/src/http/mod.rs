@@ -13,6 +13,7 @@ mod problem;
 mod server;
 mod url;
 
+pub use axum::Router;
 pub use certificate::{Certificate, CertificateError};
 pub use client::{Answer, Client, ClientError};
 pub use pin::Pin;

@@ -8,6 +8,7 @@ mod court;
 mod flow;
 mod group;
 mod live;
+mod log;
 mod trustee;
 mod tunnel;
 mod verify;
@@ -24,6 +25,10 @@ pub use group::{
     Join, LogName, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
+pub use log::{
+    Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
+    LogProve, LogPublish, LogServe, LogVerify, LogWitness,
+};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };
@@ -102,6 +107,9 @@ pub enum Command {
     /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),
+    /// Keep, witness and audit a group's transparency log
+    #[command(subcommand)]
+    Log(Log),
     /// Sign, verify and relay flows of a known signer, multicast too
     #[command(subcommand)]
     Flow(Flow),

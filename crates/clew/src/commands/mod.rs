@@ -9,6 +9,7 @@ mod fragments;
 mod group;
 mod judge;
 mod live;
+mod log;
 mod man;
 mod open;
 mod opening_key;
@@ -50,6 +51,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Warrant(arguments) => warrant::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
+        Command::Log(arguments) => log::run(arguments),
         Command::Flow(arguments) => flow::run(arguments),
         Command::Tunnel(arguments) => tunnel::run(arguments),
         Command::Up(arguments) => live::up(&arguments),

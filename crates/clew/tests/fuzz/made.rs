@@ -17,6 +17,7 @@ use clew_keys::witness_file::Need;
 use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile, TrusteeKeyFile};
 use clew_manager::{EpochStart, Machine, NewGroup, Opening, Store};
 use clew_trustee::Responder;
+use clew_trustee::approval::Shown;
 use clew_trustee::rules::{Candidate, Case};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -208,6 +209,7 @@ impl Made {
                 group: &group,
                 request,
                 packet: &packet,
+                shown: Shown::default(),
             };
             let path = dir.with_file_name(format!("{i}"));
             act(Responder::new(&self.trustees[i], &path).unwrap(), case)

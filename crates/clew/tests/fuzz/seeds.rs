@@ -7,6 +7,7 @@ use clew_capture::Reader;
 use serde_json::Value as Json;
 
 use crate::flows;
+use crate::logs;
 use crate::made;
 use crate::openings;
 use crate::support::*;
@@ -40,6 +41,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "join" | "join_file" | "key_payload" | "locator" | "matching" | "member_key"
         | "opening" | "public_key" | "quorum" | "register_file" | "row" | "share" | "steps"
         | "witness_file" => made::seeds(target),
+        "log_entry" => logs::entries(),
+        "log_note" => logs::texts(),
+        "log_tile" => logs::tiles(),
         "signature" => vectors("group-signature")
             .flat_map(|v| v.all("signature"))
             .chain(made::seeds(target))

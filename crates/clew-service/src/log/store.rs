@@ -1,0 +1,347 @@
+//! A log on this host: its key, its entries, and the state that they make.
+
+use super::storage::{Kept, Storage, Which};
+use crate::database::{self, StorageError};
+use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
+use clew_keys::{LogKeyFile, TextFile};
+use clew_log::entry::{Entry, Logged};
+use clew_log::tree::Frontier;
+use clew_log::{Checkpoint, Founder, Hash, KeyKind, LogState, Note, Rule, VerifierKey, sign, tree};
+use clew_wire::WallTime;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+const KEY: &str = "log.key";
+const GROUP: &str = "group.clew";
+const PUBLIC: &str = "log.vkey";
+
+/// Most entries in an hour of one author who is not the manager.
+pub const ENTRIES_PER_HOUR_MAX: u32 = 3_600;
+const HOUR: Duration = Duration::from_secs(3_600);
+
+type Result<T> = std::result::Result<T, StorageError>;
+
+/// A log that this process has for itself.
+#[derive(Debug)]
+pub struct Log {
+    dir: PathBuf,
+    storage: Storage,
+    state: LogState,
+    key: LogKeyFile,
+    newest: Signed,
+    /// The last commit failed: the state in memory may be ahead of the disk.
+    is_stale: bool,
+    recent: HashMap<[u8; 32], (WallTime, u32)>,
+    _lock: File,
+}
+
+/// A checkpoint that the log signed, without cosignatures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// How many entries it has.
+    pub size: u64,
+    /// The root over them.
+    pub root: Hash,
+    /// The checkpoint with the log's signature.
+    pub note: Note,
+}
+
+/// An entry's place in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The place, from 0.
+    pub place: u64,
+    /// The entry as the log has it. If the log had the statement already, it is the earlier entry.
+    pub bytes: Vec<u8>,
+    /// Whether it is new.
+    pub is_new: bool,
+}
+
+/// Why an entry was not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAdded {
+    /// It breaks a rule.
+    Rule(Rule),
+    /// Its author wrote more than [`ENTRIES_PER_HOUR_MAX`] entries.
+    TooMany,
+}
+
+impl Log {
+    /// Makes the directory of a new log. It has no group yet, since a group file may name its log's key.
+    ///
+    /// # Errors
+    /// The directory exists, or cannot be written.
+    pub fn create(dir: &Path, key: &LogKeyFile) -> Result<()> {
+        make_dir(dir)?;
+        let lock = database::lock(dir)?;
+        let empty = checkpoint(key, 0, tree::EMPTY);
+        let note = empty.map(|signed| signed.note.to_string());
+        let note = note.ok_or_else(|| StorageError::damaged(dir, "the key's name"))?;
+        let put = |name: &str, bytes: &[u8], mode| {
+            let path = dir.join(name);
+            let written = write_atomically(&path, bytes, mode, IfExists::Refuse);
+            written.map_err(StorageError::io(&path))
+        };
+        put(
+            PUBLIC,
+            format!("{}\n", key.public()).as_bytes(),
+            MODE_PUBLIC,
+        )?;
+        put(KEY, key.encode().as_bytes(), MODE_SECRET)?;
+        // Last: without it the directory is not a log.
+        Storage::create(dir, &Kept { size: 0, note })?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Says which group a new log is of, and keeps a copy of the group file for its operator.
+    ///
+    /// # Errors
+    /// The log has a group already, is in use, or cannot be written.
+    pub fn bind(dir: &Path, founder: &Founder, group_file: &[u8]) -> Result<()> {
+        let storage = Storage::open(dir)?;
+        let _lock = database::lock(dir)?;
+        if storage.founder()?.is_some() {
+            return Err(StorageError::HasGroup(dir.to_owned()));
+        }
+        let path = dir.join(GROUP);
+        write_atomically(&path, group_file, MODE_PUBLIC, IfExists::Replace)
+            .map_err(StorageError::io(&path))?;
+        storage.put_founder(founder)
+    }
+
+    /// Opens a log, and checks all of it against its newest checkpoint.
+    ///
+    /// # Errors
+    /// Another process has it; it is not a log, or damaged.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let lock = match dir.join(super::storage::FILE).exists() {
+            true => database::lock(dir)?,
+            false => {
+                let missing = io::Error::new(io::ErrorKind::NotFound, "not the directory of a log");
+                return Err(StorageError::io(dir)(missing));
+            }
+        };
+        let path = dir.join(KEY);
+        let text = fs::read_to_string(&path).map(Zeroizing::new);
+        let text = text.map_err(StorageError::io(&path))?;
+        let key = LogKeyFile::decode(&text).ok();
+        let key = key.filter(|key| key.public().kind() == KeyKind::Log);
+        let key = key.ok_or_else(|| StorageError::damaged(&path, "not the key of a log"))?;
+        let storage = Storage::open(dir)?;
+        let (state, newest) = read(&storage, key.public())?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            storage,
+            state,
+            key,
+            newest,
+            is_stale: false,
+            recent: HashMap::new(),
+            _lock: lock,
+        })
+    }
+
+    /// Returns its directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns its public key.
+    pub fn public(&self) -> &VerifierKey {
+        self.key.public()
+    }
+
+    /// Returns the newest checkpoint that it signed.
+    pub fn newest(&self) -> &Signed {
+        &self.newest
+    }
+
+    /// Returns what its entries say.
+    pub fn state(&self) -> &LogState {
+        &self.state
+    }
+
+    /// Returns the witnesses that it asks: each with its key and address, in text.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn witnesses(&self) -> Result<Vec<(String, String)>> {
+        self.storage.witnesses()
+    }
+
+    /// Asks a witness from the next start on, at this address.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn put_witness(&mut self, key: &VerifierKey, url: &str) -> Result<()> {
+        self.storage.put_witness(&key.to_string(), url)
+    }
+
+    /// Asks a witness no more.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn remove_witness(&mut self, key: &VerifierKey) -> Result<()> {
+        self.storage.remove_witness(&key.to_string())
+    }
+
+    pub(super) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Adds entries whose layout and signatures were checked, in one commit with a new checkpoint. When
+    /// this returns they are on the disk. `now` is the log's clock.
+    ///
+    /// # Errors
+    /// The disk's or the database's: then no entry was added, and a later call may succeed.
+    pub fn add(
+        &mut self,
+        entries: Vec<Entry>,
+        now: WallTime,
+    ) -> Result<Vec<std::result::Result<Placed, NotAdded>>> {
+        if self.is_stale {
+            (self.state, self.newest) = read(&self.storage, self.key.public())?;
+        }
+        // Whatever fails from here on, the state is read again.
+        self.is_stale = true;
+        let last = kept(&self.newest);
+        let writing = self.storage.begin()?;
+        let mut answers = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let statement = entry.statement();
+            if let Some((place, bytes)) = writing.find(&statement)? {
+                let is_new = false;
+                answers.push(Ok(Placed {
+                    place,
+                    bytes,
+                    is_new,
+                }));
+                continue;
+            }
+            let logged = Logged { logged: now, entry };
+            let place = self.state.size();
+            let checked = self.state.check(&logged).map_err(NotAdded::Rule);
+            let added = checked.and_then(|()| {
+                let is_manager = logged.entry.author == self.state.founder().manager;
+                let within = is_manager || count(&mut self.recent, logged.entry.author, now);
+                within.then_some(()).ok_or(NotAdded::TooMany)?;
+                self.state.add(&logged).map_err(NotAdded::Rule)
+            });
+            if let Err(why) = added {
+                answers.push(Err(why));
+                continue;
+            }
+            let bytes = logged.encode();
+            writing.append(place, &logged, &bytes)?;
+            let is_new = true;
+            answers.push(Ok(Placed {
+                place,
+                bytes,
+                is_new,
+            }));
+        }
+        let size = self.state.size();
+        if size > self.newest.size {
+            let root = writing.storage().root(size)?;
+            let signed = checkpoint(&self.key, size, root);
+            let signed = signed.ok_or_else(|| writing.storage().damaged("the key's name"))?;
+            writing.commit(&last, &kept(&signed))?;
+            self.newest = signed;
+        }
+        self.is_stale = false;
+        Ok(answers)
+    }
+}
+
+/// Reads a log's state without taking the log: another process may be serving it.
+///
+/// # Errors
+/// It is not a log, or damaged.
+pub fn read_state(dir: &Path) -> Result<LogState> {
+    let storage = Storage::open(dir)?;
+    let path = dir.join(PUBLIC);
+    let text = fs::read_to_string(&path).map_err(StorageError::io(&path))?;
+    let key = text.trim().parse();
+    let key = key.map_err(|_| StorageError::damaged(&path, "not a verifier key"))?;
+    read(&storage, &key).map(|(state, _)| state)
+}
+
+/// Returns the path of the group file that a log was made with.
+pub fn group_file_of(dir: &Path) -> PathBuf {
+    dir.join(GROUP)
+}
+
+pub(crate) fn make_dir(dir: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    match fs::DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(StorageError::Exists(dir.to_owned()))
+        }
+        Err(error) => Err(StorageError::io(dir)(error)),
+    }
+}
+
+/// Reads all entries, and compares their root with the newest checkpoint.
+fn read(storage: &Storage, key: &VerifierKey) -> Result<(LogState, Signed)> {
+    let kept = storage.checkpoint(Which::Signed)?;
+    let kept = kept.ok_or_else(|| storage.damaged("it has no checkpoint"))?;
+    let signed = read_signed(&kept.note, key).filter(|signed| signed.size == kept.size);
+    let signed = signed.ok_or_else(|| storage.damaged("the newest checkpoint"))?;
+    let founder = storage.founder()?;
+    let founder = founder.ok_or_else(|| StorageError::NoGroup(storage.dir().to_owned()))?;
+    let (mut state, mut edge) = (LogState::new(founder), Frontier::EMPTY);
+    storage.each_entry(signed.size, |bytes| {
+        let logged = Logged::decode(bytes).ok_or_else(|| storage.damaged("an entry"))?;
+        let added = edge.push(tree::leaf(bytes)).and(state.add(&logged).ok());
+        added.ok_or_else(|| storage.damaged("an entry breaks a rule"))
+    })?;
+    match edge.root() == signed.root && storage.root(signed.size)? == signed.root {
+        true => Ok((state, signed)),
+        false => Err(storage.damaged("entries do not fit the newest checkpoint")),
+    }
+}
+
+/// Reads a checkpoint that the log signed.
+pub(super) fn read_signed(note: &str, key: &VerifierKey) -> Option<Signed> {
+    let note = Note::parse(note).ok()?;
+    note.signature(key).ok()?;
+    let stated = Checkpoint::parse(note.text()).ok()?;
+    (stated.origin == key.name()).then_some(Signed {
+        size: stated.size,
+        root: stated.root,
+        note,
+    })
+}
+
+fn kept(signed: &Signed) -> Kept {
+    Kept {
+        size: signed.size,
+        note: signed.note.to_string(),
+    }
+}
+
+fn checkpoint(key: &LogKeyFile, size: u64, root: Hash) -> Option<Signed> {
+    let origin = key.public().name().to_owned();
+    let stated = Checkpoint { origin, size, root };
+    let mut note = Note::new(stated.to_string()).ok()?;
+    let line = sign(note.text(), key.public().name(), &key.signing_key()).ok()?;
+    note.add(line).ok()?;
+    Some(Signed { size, root, note })
+}
+
+/// Counts an author's entry. Returns `false` if they are too many for this hour. The table has authors of
+/// the log only.
+fn count(recent: &mut HashMap<[u8; 32], (WallTime, u32)>, author: [u8; 32], now: WallTime) -> bool {
+    let (since, entries) = recent.entry(author).or_insert((now, 0));
+    if now - *since >= HOUR || now < *since {
+        (*since, *entries) = (now, 0);
+    }
+    *entries = entries.saturating_add(1);
+    *entries <= ENTRIES_PER_HOUR_MAX
+}

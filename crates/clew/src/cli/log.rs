@@ -1,0 +1,295 @@
+//! A group's transparency log: `clew log`.
+
+use super::{NewFile, parse_address};
+use crate::secrets::{Seal, Unlock};
+use clap::{Args, Subcommand};
+use clew_evidence::Name;
+use clew_log::VerifierKey;
+use clew_log::entry::Role;
+use clew_service::http::ServiceUrl;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+const EXAMPLE: &str = "\
+Example:
+  clew log create acme.log --origin log.example/acme         prints the log's key (VKEY)
+  clew log bind acme.log --group acme/public/group.clew
+  clew log create-witness seen --name witness.example        on another host, by others
+  clew log witness seen --listen 192.0.2.2:4914 --log VKEY
+  clew log serve acme.log --listen 192.0.2.1:4913 --witness WITNESSKEY=URL
+  clew log admit acme URL court.pub --as requester
+  clew log verify URL --log VKEY --group group.clew --witness WITNESSKEY --state acme.seen
+
+Exit status: 0 yes or done, 1 the log broke a rule, 2 could not tell, or bad usage";
+
+/// `clew log`
+#[derive(Subcommand, Debug)]
+#[command(after_help = EXAMPLE)]
+pub enum Log {
+    /// Generate the key of an author of entries: a trustee, a court, an observer
+    Keygen(LogKeygen),
+    /// Create a log in a new directory
+    Create(LogCreate),
+    /// Say which group a new log is of
+    Bind(LogBind),
+    /// Serve a log: add entries, publish cosigned checkpoints
+    Serve(Box<LogServe>),
+    /// Create a witness in a new directory
+    CreateWitness(LogCreateWitness),
+    /// Serve a witness: cosign checkpoints that continue the last one
+    Witness(LogWitness),
+    /// Let an author write entries, as the group's manager
+    Admit(LogAdmit),
+    /// Add a group's machines and epochs to its log, as the manager
+    Publish(LogPublish),
+    /// Audit a log, or check a proof
+    Verify(Box<LogVerify>),
+    /// Count requests, openings and matches
+    Count(LogCount),
+    /// Write the proof that an entry is in a log
+    Prove(LogProve),
+}
+
+/// `clew log keygen`
+#[derive(Args, Debug)]
+pub struct LogKeygen {
+    /// Name of the author
+    pub name: Name,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+    /// File for the public key, too
+    #[arg(long, value_name = "FILE")]
+    pub public: Option<PathBuf>,
+    /// What encrypts the new key.
+    #[command(flatten)]
+    pub seal: Seal,
+}
+
+/// `clew log create`
+#[derive(Args, Debug)]
+pub struct LogCreate {
+    /// Directory to create
+    pub dir: PathBuf,
+    /// Name of the log, for all time: its address without https://
+    #[arg(long, value_name = "NAME")]
+    pub origin: Name,
+}
+
+/// `clew log bind`
+#[derive(Args, Debug)]
+pub struct LogBind {
+    /// Directory of the log
+    pub dir: PathBuf,
+    /// Group file
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+}
+
+/// `clew log create-witness`
+#[derive(Args, Debug)]
+pub struct LogCreateWitness {
+    /// Directory to create
+    pub dir: PathBuf,
+    /// Name of the witness
+    #[arg(long)]
+    pub name: Name,
+}
+
+/// Where a service listens.
+#[derive(Args, Debug)]
+pub struct Listening {
+    /// TCP address to listen at
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
+    pub listen: SocketAddr,
+    /// Name or address by which clients reach it [default: --listen]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub address: Option<String>,
+}
+
+/// `clew log serve`
+#[derive(Args, Debug)]
+pub struct LogServe {
+    /// Directory of the log
+    pub dir: PathBuf,
+    /// Where to listen.
+    #[command(flatten)]
+    pub at: Listening,
+    /// Witness to ask, as NAME+ID+KEY=URL (repeatable). The log remembers it
+    #[arg(long, value_name = "VKEY=URL", value_parser = parse_witness)]
+    pub witness: Vec<(VerifierKey, ServiceUrl)>,
+    /// Witness to ask no more (repeatable)
+    #[arg(long, value_name = "VKEY")]
+    pub without: Vec<VerifierKey>,
+    /// Cosignatures that a checkpoint needs to be published [default: of more than half]
+    #[arg(long, value_name = "K")]
+    pub threshold: Option<usize>,
+}
+
+/// `clew log witness`
+#[derive(Args, Debug)]
+pub struct LogWitness {
+    /// Directory of the witness
+    pub dir: PathBuf,
+    /// Where to listen.
+    #[command(flatten)]
+    pub at: Listening,
+    /// Key of a log to cosign for (repeatable)
+    #[arg(long, value_name = "VKEY", required = true)]
+    pub log: Vec<VerifierKey>,
+}
+
+/// `clew log admit`
+#[derive(Args, Debug)]
+pub struct LogAdmit {
+    /// Directory of the group
+    pub dir: PathBuf,
+    /// Address of the log
+    pub url: ServiceUrl,
+    /// Public key of the author
+    pub author: PathBuf,
+    /// What it may write: trustee:I, observer, requester, or none any more
+    #[arg(long = "as", value_name = "ROLE", value_parser = parse_role)]
+    pub role: Role,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew log publish`
+#[derive(Args, Debug)]
+pub struct LogPublish {
+    /// Directory of the group
+    pub dir: PathBuf,
+    /// Address of the log
+    pub url: ServiceUrl,
+    /// Which log and witnesses.
+    #[command(flatten)]
+    pub believed: Believed,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// Which log somebody believes, and the word of which witnesses.
+#[derive(Args, Debug)]
+pub struct Believed {
+    /// Key of the log
+    #[arg(long, value_name = "VKEY")]
+    pub log: Option<VerifierKey>,
+    /// Key of a witness, as NAME+ID+KEY (repeatable)
+    #[arg(long, value_name = "VKEY")]
+    pub witness: Vec<VerifierKey>,
+    /// How many of the witnesses must have cosigned [default: more than half]
+    #[arg(long, value_name = "K")]
+    pub threshold: Option<usize>,
+}
+
+/// `clew log verify`
+#[derive(Args, Debug)]
+pub struct LogVerify {
+    /// Address or directory of the log
+    #[arg(
+        value_name = "URL|DIR",
+        required_unless_present = "proof",
+        conflicts_with = "proof"
+    )]
+    pub source: Option<String>,
+    /// Proof to check instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["state", "evidence"])]
+    pub proof: Option<PathBuf>,
+    /// Which log and witnesses.
+    #[command(flatten)]
+    pub believed: Believed,
+    /// Group file, to compare with what the log says
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: Option<PathBuf>,
+    /// Copy of the log to continue, made by the first run. Without it a fork is not noticed
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// File for the log's checkpoints if it broke a rule [default: clew-log.evidence]
+    #[arg(long, value_name = "FILE")]
+    pub evidence: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `clew log count`
+#[derive(Args, Debug)]
+pub struct LogCount {
+    /// Address or directory of the log
+    #[arg(value_name = "URL|DIR")]
+    pub source: String,
+    /// Which log and witnesses.
+    #[command(flatten)]
+    pub believed: Believed,
+    /// Group file, which tells how many trustees open a packet
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `clew log prove`
+#[derive(Args, Debug)]
+pub struct LogProve {
+    /// Address of the log
+    pub url: ServiceUrl,
+    /// Place of the entry, from 0
+    pub place: u64,
+    /// Which log and witnesses.
+    #[command(flatten)]
+    pub believed: Believed,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
+}
+
+fn parse_witness(text: &str) -> Result<(VerifierKey, ServiceUrl), String> {
+    let parts = text.find("=http").map(|at| text.split_at(at));
+    let (key, url) = parts.ok_or("write NAME+ID+KEY=https://HOST:PORT/#SHA256:...")?;
+    let key = key
+        .parse()
+        .map_err(|_| "before the = stands no verifier key")?;
+    let url = url[1..].parse::<ServiceUrl>();
+    Ok((key, url.map_err(|error| error.to_string())?))
+}
+
+fn parse_role(text: &str) -> Result<Role, String> {
+    let trustee = |index: &str| index.parse().ok().filter(|index| *index > 0);
+    match text {
+        "none" => Ok(Role::None),
+        "observer" => Ok(Role::Observer),
+        "requester" => Ok(Role::Requester),
+        _ => text
+            .strip_prefix("trustee:")
+            .and_then(trustee)
+            .map(Role::Trustee)
+            .ok_or_else(|| "write trustee:I, observer, requester or none".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "w+a5d55345+BGQJ1RNQYvG8QUbLtN2AzzJEpqgqPIhAK2nFS0q8Ye+1";
+
+    #[test]
+    fn roles_have_words() {
+        assert_eq!(parse_role("trustee:3"), Ok(Role::Trustee(3)));
+        assert_eq!(parse_role("none"), Ok(Role::None));
+        for bad in ["trustee", "trustee:0", "trustee:256", "trustee:", "court"] {
+            assert!(parse_role(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn witnesses_have_a_key_and_an_address() {
+        for bad in ["", KEY, "x=https://host/", &format!("{KEY}=http://host/")] {
+            assert!(parse_witness(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! `clew log verify`, `count` and `prove`.
+
+use super::{founder, policy, seconds, stored};
+use crate::cli::{Believed, LogCount, LogProve, LogVerify};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use crate::groups::read_group_file;
+use crate::secrets;
+use clew_evidence::{GroupFile, WallTime};
+use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
+use clew_log::entry::Asks;
+use clew_log::{Checkpoint, LogState, Proof, VerifierKey};
+use clew_service::http::ServiceUrl;
+use clew_service::log::{
+    AuditError, LogClient, LogClientError, Mirror, check, group_file_of, read_state,
+};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A log is cosigned more often.
+const FRESH: Duration = Duration::from_secs(3_600);
+const EVIDENCE: &str = "clew-log.evidence";
+/// Characters of a time that name its month.
+const MONTH: usize = "2026-11".len();
+
+pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
+    if let Some(path) = &arguments.proof {
+        return verify_proof(path, &arguments.believed, arguments.json);
+    }
+    let group = arguments
+        .group
+        .as_deref()
+        .map(read_group_file)
+        .transpose()?;
+    let source = Source::of(arguments.source.as_deref().unwrap_or_default())?;
+    let url = match source {
+        Source::Dir(dir) => {
+            let state = read_state(&dir).map_err(stored)?;
+            return report(&state, group.as_ref(), arguments.json);
+        }
+        Source::Url(url) => url,
+    };
+    let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+    let from = group.as_ref().map(founder).transpose()?;
+    let watched = group.as_ref().map(register_sizes).unwrap_or_default();
+    let mut mirror = Mirror::new(policy, from, watched);
+    if let Some(path) = &arguments.state {
+        mirror = mirror.open(path).map_err(|error| Failure::new(&error))?;
+    }
+    let log = LogClient::new(&url).map_err(Failure::new)?;
+    match mirror.update(&log, seconds()).await {
+        Ok(audited) => {
+            if !arguments.json {
+                let size = audited.checkpoint.size;
+                say!("valid: {size} entries, {} of them new", audited.new);
+            }
+            tell_age(audited.cosigned);
+        }
+        Err(error) => return Err(broken(&error, arguments.evidence.as_deref())),
+    }
+    if arguments.state.is_none() {
+        mention!("warning: without --state the next audit does not notice a fork");
+    }
+    match mirror.state() {
+        Some(state) => report(state, group.as_ref(), arguments.json),
+        None => Ok(Status::Yes),
+    }
+}
+
+/// A log that shows nothing new may hide something: nobody but the witnesses' clocks tells.
+fn tell_age(cosigned: Option<WallTime>) {
+    let age = cosigned.map(|cosigned| clock::wall_time() - cosigned);
+    match age {
+        Some(age) if age > FRESH => mention!(
+            "warning: last cosigned {} ago: the log may hide newer entries",
+            clock::spoken(age)
+        ),
+        Some(_) => {}
+        None => mention!("warning: no --witness: others may be shown another log"),
+    }
+}
+
+/// Writes down what proves that a log broke a rule.
+pub(super) fn broken(error: &AuditError, path: Option<&Path>) -> Failure {
+    let failure = Failure::new(error);
+    let notes = error.evidence();
+    if notes.is_empty() {
+        return failure;
+    }
+    let path = path.unwrap_or(Path::new(EVIDENCE));
+    let text: Vec<_> = notes.iter().map(ToString::to_string).collect();
+    let text = text.join("\n");
+    match write_atomically(path, text.as_bytes(), MODE_PUBLIC, IfExists::Replace) {
+        Ok(()) => failure.hint(format!("show {} to the log's witnesses", path.display())),
+        Err(error) => failure.hint(Failure::io(path, &error).message),
+    }
+    .no()
+}
+
+/// At which numbers of rows the group file states the register's root.
+fn register_sizes(group: &GroupFile) -> Vec<u32> {
+    group.checkpoints().iter().map(|own| own.machines).collect()
+}
+
+/// Says what the log has, and compares it with the group file.
+fn report(state: &LogState, group: Option<&GroupFile>, json: bool) -> Result<Status, Failure> {
+    if let Some(group) = group {
+        compare(state, group)?;
+    }
+    let (rows, epochs) = (state.rows(), state.epochs().len());
+    let requests = state.requests().count();
+    let now = clock::wall_time();
+    let overdue = state
+        .requests()
+        .filter(|(_, own)| own.is_overdue(now))
+        .count();
+    if json {
+        let line = json!({
+            "entries": state.size(), "machines": rows, "epochs": epochs,
+            "requests": requests, "overdue": overdue, "group": group.is_some(),
+        });
+        say!("{line}");
+        return Ok(Status::Yes);
+    }
+    say!("  machines  {rows}");
+    say!("  epochs    {epochs}");
+    say!("  requests  {requests}, {overdue} overdue to be unsealed");
+    match group {
+        Some(_) => say!("  group     the group file says the same"),
+        None => say!("  group     not compared: no --group"),
+    }
+    Ok(Status::Yes)
+}
+
+/// Two histories of a group: the log's, and that of the file.
+pub(super) fn compare(state: &LogState, group: &GroupFile) -> Result<(), Failure> {
+    let no = |what: String| {
+        let why =
+            format!("{what}: the manager shows two histories, or the file is another group's");
+        Failure::new(why)
+            .hint("compare the file's epoch ids with those of other machines")
+            .no()
+    };
+    if *state.founder() != founder(group)? {
+        return Err(no("the log is another group's".to_owned()));
+    }
+    for (epoch, id) in (1..).zip(state.epochs()) {
+        if group.epoch_id(epoch).is_some_and(|own| own.0 != *id) {
+            return Err(no(format!("epoch {epoch} has another id in the log")));
+        }
+    }
+    for own in group.checkpoints() {
+        let root = state.register_root(own.machines);
+        if root.is_some_and(|root| root != own.root) {
+            let what = format!("the first {} machines are others in the log", own.machines);
+            return Err(no(what));
+        }
+    }
+    Ok(())
+}
+
+fn verify_proof(path: &Path, believed: &Believed, json: bool) -> Result<Status, Failure> {
+    let text = secrets::read_text(path)?;
+    let proof = Proof::parse(&text);
+    let proof = proof.ok_or_else(|| Failure::file(path, "not a proof of a log's entry"))?;
+    let policy = policy(believed, log_key(believed)?)?;
+    let logged = check(&proof, &policy, seconds()).map_err(|error| {
+        let failure = Failure::file(path, &error);
+        match error {
+            LogClientError::Proof(_) => failure.no(),
+            _ => failure,
+        }
+    })?;
+    let size = Checkpoint::parse(proof.checkpoint.text()).map_or(0, |own| own.size);
+    let (kind, at) = (
+        logged.entry.body.name(),
+        clock::to_the_second(logged.logged.as_nanos()),
+    );
+    if json {
+        let author = clew_wire::Hex(&logged.entry.author).to_string();
+        let line = json!({
+            "place": proof.index, "kind": kind, "logged": logged.logged.as_nanos(),
+            "author": author, "size": size,
+        });
+        say!("{line}");
+    } else {
+        say!("valid: entry {} of {size}: {kind}, added {at}", proof.index);
+    }
+    Ok(Status::Yes)
+}
+
+pub async fn prove(arguments: &LogProve) -> Result<Status, Failure> {
+    let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+    let log = LogClient::new(&arguments.url).map_err(Failure::new)?;
+    let proof = log.prove(arguments.place, &policy, seconds()).await;
+    let proof = proof.map_err(|error| {
+        let failure = Failure::new(&error);
+        match error {
+            LogClientError::Proof(_) => failure.no(),
+            _ => failure,
+        }
+    })?;
+    let path = &arguments.out.output;
+    secrets::write_same(path, &proof.to_string(), MODE_PUBLIC)?;
+    say!("{}: entry {}", path.display(), proof.index);
+    Ok(Status::Yes)
+}
+
+pub async fn count(arguments: &LogCount) -> Result<Status, Failure> {
+    let mut group = arguments
+        .group
+        .as_deref()
+        .map(read_group_file)
+        .transpose()?;
+    let state = match Source::of(&arguments.source)? {
+        Source::Dir(dir) => {
+            let own = group_file_of(&dir);
+            if group.is_none() && own.exists() {
+                group = Some(read_group_file(&own)?);
+            }
+            read_state(&dir).map_err(stored)?
+        }
+        Source::Url(url) => {
+            let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+            let from = group.as_ref().map(founder).transpose()?;
+            let mut mirror = Mirror::new(policy, from, Vec::new());
+            let log = LogClient::new(&url).map_err(Failure::new)?;
+            let read = mirror.update(&log, seconds()).await;
+            read.map_err(|error| broken(&error, None))?;
+            let empty = || Failure::new("the log has no entries yet");
+            mirror.state().cloned().ok_or_else(empty)?
+        }
+    };
+    if let Some(group) = &group {
+        compare(&state, group)?;
+    }
+    let counts = Counts::of(&state, group.as_ref().map_or(1, threshold));
+    match arguments.json {
+        true => counts.say_json(),
+        false => counts.say(group.is_some()),
+    }
+    Ok(Status::Yes)
+}
+
+/// The smallest quorum that the group ever had: no opening is left out.
+fn threshold(group: &GroupFile) -> u8 {
+    let epochs = 0..=group.newest_epoch();
+    let records = epochs.filter_map(|epoch| group.sharing_record(epoch));
+    let thresholds = records.map(|(_, sharing)| sharing.quorum.threshold());
+    thresholds.min().unwrap_or(1)
+}
+
+/// What requests came to, month by month.
+#[derive(Default)]
+struct Counts {
+    threshold: u8,
+    months: BTreeMap<String, Month>,
+    requests: u64,
+    sealed: u64,
+    overdue: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Month {
+    openings: u64,
+    matches: u64,
+    signatures: u64,
+}
+
+impl Counts {
+    fn of(state: &LogState, threshold: u8) -> Self {
+        let now = clock::wall_time();
+        let mut counts = Self {
+            threshold,
+            ..Self::default()
+        };
+        for (place, request) in state.requests() {
+            counts.requests += 1;
+            counts.sealed += u64::from(request.sealed.is_some());
+            if request.is_overdue(now) {
+                counts.overdue.push(place);
+            }
+            let Some(time) = request.approved(threshold) else {
+                continue;
+            };
+            let mut month = clock::rfc3339(time.as_nanos());
+            month.truncate(MONTH);
+            let month = counts.months.entry(month).or_default();
+            match request.asks {
+                Asks::Opening => month.openings += 1,
+                Asks::Match => month.matches += 1,
+            }
+            month.signatures += u64::from(request.signatures);
+        }
+        counts
+    }
+
+    fn say(&self, knows_quorum: bool) {
+        say!("requests  {}, {} sealed", self.requests, self.sealed);
+        for (month, own) in &self.months {
+            say!(
+                "{month}   {} openings, {} matches, {} signatures",
+                own.openings,
+                own.matches,
+                own.signatures
+            );
+        }
+        for place in &self.overdue {
+            say!("overdue   request {place} had to be unsealed");
+        }
+        if !knows_quorum {
+            mention!("warning: without --group every request with one yes counts");
+        }
+    }
+
+    fn say_json(&self) {
+        let months: Vec<_> = self
+            .months
+            .iter()
+            .map(|(month, own)| {
+                json!({
+                    "month": month, "openings": own.openings, "matches": own.matches,
+                    "signatures": own.signatures,
+                })
+            })
+            .collect();
+        let line = json!({
+            "threshold": self.threshold, "requests": self.requests, "sealed": self.sealed,
+            "overdue": self.overdue, "months": months,
+        });
+        say!("{line}");
+    }
+}
+
+/// Where a log is read.
+enum Source {
+    Url(ServiceUrl),
+    Dir(PathBuf),
+}
+
+impl Source {
+    fn of(text: &str) -> Result<Self, Failure> {
+        if text.contains("://") {
+            let url = text.parse();
+            return url
+                .map(Self::Url)
+                .map_err(|error| Failure::new(format!("{text}: {error}")));
+        }
+        Ok(Self::Dir(text.into()))
+    }
+}
+
+pub(super) fn log_key(believed: &Believed) -> Result<VerifierKey, Failure> {
+    let missing = || {
+        Failure::new("need the log's key")
+            .hint("use --log with the key that clew log create printed")
+    };
+    believed.log.clone().ok_or_else(missing)
+}

@@ -1,0 +1,70 @@
+//! `clew log keygen`, `create`, `bind` and `create-witness`.
+
+use super::{founder, stored};
+use crate::cli::{LogBind, LogCreate, LogCreateWitness, LogKeygen};
+use crate::failure::{Failure, Status};
+use crate::groups::read_group_file;
+use crate::{random, secrets};
+use clew_evidence::Name;
+use clew_keys::files::MODE_PUBLIC;
+use clew_keys::{AuthorKeyFile, LogKeyFile, TextFile};
+use clew_log::KeyKind;
+use clew_service::log::Log;
+use clew_service::witness::WitnessStore;
+use rand_core::Rng;
+use zeroize::Zeroizing;
+
+pub fn keygen(arguments: &LogKeygen) -> Result<Status, Failure> {
+    let key = AuthorKeyFile::new(seed(), arguments.name.clone());
+    let sealed = arguments.seal.secret()?;
+    let public = key.public().encode();
+    secrets::write_key(&arguments.out.output, &key, sealed.as_ref())?;
+    if let Some(path) = &arguments.public {
+        secrets::write_same(path, &public, MODE_PUBLIC)?;
+    }
+    say!("{}", public.lines().last().unwrap_or_default());
+    Ok(Status::Yes)
+}
+
+pub fn create(arguments: &LogCreate) -> Result<Status, Failure> {
+    let key = log_key(KeyKind::Log, &arguments.origin)?;
+    Log::create(&arguments.dir, &key).map_err(stored)?;
+    say!("{}", key.public());
+    Ok(Status::Yes)
+}
+
+pub fn bind(arguments: &LogBind) -> Result<Status, Failure> {
+    let path = &arguments.group;
+    let group = read_group_file(path)?;
+    let bytes = std::fs::read(path).map_err(|error| Failure::io(path, &error))?;
+    Log::bind(&arguments.dir, &founder(&group)?, &bytes).map_err(stored)?;
+    say!(
+        "{}: the log of {}",
+        arguments.dir.display(),
+        group.genesis().name
+    );
+    Ok(Status::Yes)
+}
+
+pub fn create_witness(arguments: &LogCreateWitness) -> Result<Status, Failure> {
+    let key = log_key(KeyKind::Witness, &arguments.name)?;
+    WitnessStore::create(&arguments.dir, &key).map_err(stored)?;
+    say!("{}", key.public());
+    Ok(Status::Yes)
+}
+
+fn log_key(kind: KeyKind, name: &Name) -> Result<LogKeyFile, Failure> {
+    let unfit = || {
+        Failure::new(format!(
+            "{name:?}: the name of a log or witness has no space and no +"
+        ))
+        .hint("use its address without https://, as log.example/acme")
+    };
+    LogKeyFile::new(kind, seed(), name).ok_or_else(unfit)
+}
+
+fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    random::os().fill_bytes(seed.as_mut_slice());
+    seed
+}

@@ -1,0 +1,89 @@
+//! `clew log`: a group's transparency log.
+
+mod audit;
+mod keys;
+mod manager;
+mod serve;
+
+use crate::cli::{Believed, Log};
+use crate::clock;
+use crate::failure::{Failure, Status};
+use clew_evidence::GroupFile;
+use clew_log::{Founder, Policy, VerifierKey};
+use clew_service::StorageError;
+
+pub fn run(command: Log) -> Result<Status, Failure> {
+    match command {
+        Log::Keygen(arguments) => keys::keygen(&arguments),
+        Log::Create(arguments) => keys::create(&arguments),
+        Log::Bind(arguments) => keys::bind(&arguments),
+        Log::CreateWitness(arguments) => keys::create_witness(&arguments),
+        Log::Serve(arguments) => crate::tunnel::run(serve::log(&arguments)),
+        Log::Witness(arguments) => crate::tunnel::run(serve::witness(&arguments)),
+        Log::Admit(arguments) => crate::tunnel::run(manager::admit(&arguments)),
+        Log::Publish(arguments) => crate::tunnel::run(manager::publish(&arguments)),
+        Log::Verify(arguments) => crate::tunnel::run(audit::verify(&arguments)),
+        Log::Count(arguments) => crate::tunnel::run(audit::count(&arguments)),
+        Log::Prove(arguments) => crate::tunnel::run(audit::prove(&arguments)),
+    }
+}
+
+/// Whose log a group's is.
+fn founder(group: &GroupFile) -> Result<Founder, Failure> {
+    let id = group.epoch_id(0);
+    let id = id.ok_or_else(|| Failure::new("the group file has no record 0"))?;
+    Ok(Founder {
+        record: id.0,
+        manager: group.genesis().manager,
+    })
+}
+
+/// Now, in seconds since 1970.
+fn seconds() -> u64 {
+    clock::now_ns() / 1_000_000_000
+}
+
+/// A majority.
+const fn most_of(count: usize) -> usize {
+    match count {
+        0 => 0,
+        count => count / 2 + 1,
+    }
+}
+
+/// The policy that the arguments state, for a log with this key.
+fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
+    let mut witnesses = believed.witness.clone();
+    // One key is one witness, whatever its names.
+    witnesses.sort_by_key(|key| *key.key().as_bytes());
+    witnesses.dedup_by_key(|key| *key.key().as_bytes());
+    let threshold = believed.threshold.unwrap_or(most_of(witnesses.len()));
+    if threshold > witnesses.len() {
+        let why = format!("need {threshold} witnesses, have {}", witnesses.len());
+        return Err(Failure::new(why).hint("name more with --witness, or lower --threshold"));
+    }
+    Ok(Policy {
+        log,
+        witnesses,
+        threshold,
+        max_age: None,
+    })
+}
+
+fn stored(error: StorageError) -> Failure {
+    let failure = Failure::new(&error);
+    match &error {
+        StorageError::InUse(_) => failure.hint("stop the other process first"),
+        StorageError::NoGroup(dir) => {
+            failure.hint(format!("clew log bind {} --group GROUPFILE", dir.display()))
+        }
+        StorageError::Exists(_) => failure.hint("use a new directory"),
+        StorageError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+            failure.hint("use the directory that clew log create or create-witness made")
+        }
+        StorageError::Damaged { .. } => {
+            failure.hint("restore a copy: the log's witnesses tell whether it is the newest one")
+        }
+        _ => failure,
+    }
+}

@@ -1,0 +1,12 @@
+//! Services as processes that talk to each other: a log, its witnesses, an auditor, and those who
+//! write entries. Nothing that was acknowledged is lost, and a second history is caught.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod faults;
+mod floods;
+mod forks;
+mod independent;
+#[path = "../common/skipped.rs"]
+mod skipped;
+mod story;
+mod world;

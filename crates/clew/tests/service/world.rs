@@ -1,0 +1,267 @@
+//! A folder with a group, a log and two witnesses, and the processes that serve them.
+
+use clew_keys::{AuthorKeyFile, TextFile};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Warrant};
+use clew_log::{Policy, VerifierKey};
+use clew_service::log::{LogClient, LogClientError};
+use clew_wire::WallTime;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+
+pub const GROUP: &str = "acme/public/group.clew";
+
+pub fn now() -> WallTime {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    WallTime::from_nanos(since.as_nanos().try_into().unwrap())
+}
+
+pub fn wait<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(work)
+}
+
+/// A service that was started. It is killed with the test.
+pub struct Served {
+    child: Child,
+    pub url: String,
+}
+
+impl Served {
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Ends it as systemd does, and returns its exit status.
+    pub fn stop(&mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        Command::new("kill").arg(id).status().unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    /// HOST:PORT.
+    pub fn at(&self) -> String {
+        let rest = self.url.strip_prefix("https://").unwrap();
+        rest.split_once('/').unwrap().0.to_owned()
+    }
+
+    pub fn log(&self) -> LogClient {
+        LogClient::new(&self.url.parse().unwrap()).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub struct World {
+    dir: TempDir,
+    pub log: String,
+    pub witnesses: [String; 2],
+}
+
+impl World {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut world = Self {
+            dir,
+            log: String::new(),
+            witnesses: Default::default(),
+        };
+        world.yes(&["group", "create", "acme", "--name", "acme"]);
+        world.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
+        let create = ["log", "create", "log", "--origin", "log.example/acme"];
+        world.log = world.yes(&create).trim().to_owned();
+        world.yes(&["log", "bind", "log", "--group", GROUP]);
+        for (number, dir) in ["w1", "w2"].into_iter().enumerate() {
+            let create = ["log", "create-witness", dir, "--name", dir];
+            world.witnesses[number] = world.yes(&create).trim().to_owned();
+        }
+        world
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clew"));
+        command.args(arguments).current_dir(self.dir.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    pub fn clew(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    #[track_caller]
+    pub fn yes(&self, arguments: &[&str]) -> String {
+        let done = self.clew(arguments);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(0), "{arguments:?}: {said}");
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    /// Returns what it said on standard error.
+    #[track_caller]
+    pub fn ends(&self, status: i32, arguments: &[&str]) -> String {
+        let done = self.clew(arguments);
+        let said = String::from_utf8(done.stderr).unwrap();
+        let told = String::from_utf8_lossy(&done.stdout);
+        assert_eq!(
+            done.status.code(),
+            Some(status),
+            "{arguments:?}: {told}{said}"
+        );
+        said
+    }
+
+    /// Starts a service, and waits until it tells its address.
+    pub fn start(&self, arguments: &[&str]) -> Served {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines.map_while(Result::ok).find_map(|line| {
+            let url = line.strip_prefix("url ")?;
+            Some(url.trim().to_owned())
+        });
+        let mut served = Served {
+            child,
+            url: String::new(),
+        };
+        served.url = url.expect("the service tells its address");
+        served
+    }
+
+    pub fn witness(&self, number: usize, at: &str) -> Served {
+        let dir = ["w1", "w2"][number];
+        self.start(&["log", "witness", dir, "--listen", at, "--log", &self.log])
+    }
+
+    pub fn serve(&self, dir: &str, witnesses: &[&Served]) -> Served {
+        let mut arguments = vec!["log", "serve", dir, "--listen", "127.0.0.1:0"];
+        let named: Vec<_> = self.witnesses.iter().zip(witnesses).collect();
+        let named: Vec<_> = named
+            .into_iter()
+            .map(|(key, at)| format!("{key}={}", at.url))
+            .collect();
+        for witness in &named {
+            arguments.extend(["--witness", witness]);
+        }
+        self.start(&arguments)
+    }
+
+    /// A log with both witnesses.
+    pub fn whole(&self) -> (Served, [Served; 2]) {
+        let witnesses = [0, 1].map(|number| self.witness(number, "127.0.0.1:0"));
+        let log = self.serve("log", &[&witnesses[0], &witnesses[1]]);
+        (log, witnesses)
+    }
+
+    /// The arguments that say which log and which witnesses.
+    pub fn believed(&self) -> Vec<&str> {
+        let [first, second] = &self.witnesses;
+        vec!["--log", &self.log, "--witness", first, "--witness", second]
+    }
+
+    pub fn with<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        [arguments, &self.believed()].concat()
+    }
+
+    pub fn policy(&self) -> Policy {
+        let key = |text: &String| text.parse::<VerifierKey>().unwrap();
+        Policy {
+            log: key(&self.log),
+            witnesses: self.witnesses.iter().map(key).collect(),
+            threshold: 2,
+            max_age: Some(60),
+        }
+    }
+
+    /// Makes an author's key, and has the manager admit it.
+    pub fn author(&self, name: &str, role: &str, log: &Served) -> Author {
+        let (key, public) = (format!("{name}.key"), format!("{name}.pub"));
+        self.yes(&["log", "keygen", name, "-o", &key, "--public", &public]);
+        self.yes(&["log", "admit", "acme", &log.url, &public, "--as", role]);
+        self.key(name)
+    }
+
+    pub fn key(&self, name: &str) -> Author {
+        let text = std::fs::read_to_string(self.path(&format!("{name}.key"))).unwrap();
+        let group = std::fs::read(self.path(GROUP)).unwrap();
+        let group = clew_evidence::GroupFile::from_bytes(&group).unwrap();
+        Author {
+            key: AuthorKeyFile::decode(&text).unwrap(),
+            group: group.id().0,
+        }
+    }
+}
+
+/// Somebody who writes entries.
+pub struct Author {
+    key: AuthorKeyFile,
+    group: [u8; 16],
+}
+
+impl Author {
+    pub fn signs(&self, body: Body) -> Entry {
+        self.signs_at(body, now())
+    }
+
+    pub fn signs_at(&self, body: Body, time: WallTime) -> Entry {
+        Entry::sign(self.group, time, body, &self.key.signing_key()).unwrap()
+    }
+
+    pub async fn says(&self, log: &LogClient, body: Body) -> Result<u64, LogClientError> {
+        let entry = self.signs(body);
+        for _ in 0..100 {
+            match log.add(&entry).await {
+                Err(error) if error.rule() == Some("busy") => {}
+                answer => return answer.map(|(place, _)| place),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        log.add(&entry).await.map(|(place, _)| place)
+    }
+}
+
+pub fn warrant() -> Warrant {
+    Warrant {
+        salt: [7; 32],
+        file: b"a warrant".to_vec(),
+    }
+}
+
+pub fn request(number: u64, seal: Seal) -> Body {
+    let mut id = [1; 32];
+    id[..8].copy_from_slice(&number.to_be_bytes());
+    Body::Request(Filed {
+        asks: Asks::Opening,
+        request: id,
+        signatures: 5,
+        warrant: warrant().hash(),
+        seal,
+    })
+}
+
+pub fn yes(place: u64, trustee: u8) -> Body {
+    Body::Decision {
+        place,
+        trustee,
+        answer: Answer::Yes,
+    }
+}
+
+pub fn copy_folder(from: &Path, to: &Path) {
+    let done = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(done.unwrap().success());
+}
