@@ -53,8 +53,9 @@ pub use group_file::{
     MAX_EPOCHS, MAX_STEPS, Rule,
 };
 pub use judge::{
-    Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement, Refused, ShareFault,
-    combine_match, combine_opening, gather_blinds, gather_commitments, judge_match, judge_opening,
+    AnchorFault, Anchored, Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement,
+    Refused, ShareFault, combine_match, combine_opening, gather_blinds, gather_commitments,
+    judge_match, judge_opening,
 };
 pub use locator::Locator;
 pub use merkle::{appended_nodes, consistency, inclusion, root};

@@ -1,11 +1,13 @@
 //! What an opening or a match proves: every rule of `spec/opening.md` sections 6 and 7, in its order.
 
+mod anchor;
 mod asked;
 mod caveat;
 mod combine;
 mod fault;
 mod gather;
 
+pub use anchor::{AnchorFault, Anchored};
 pub use asked::Asked;
 pub use caveat::Caveat;
 pub use combine::{CombineError, Combined, combine_match, combine_opening};
@@ -51,6 +53,8 @@ pub struct Judgement {
     pub asked: [u8; 32],
     /// Whether this machine's credential made the signature. Only a match can say no.
     pub signed: bool,
+    /// What an anchor shows, once [`Self::anchor`] checked one.
+    pub anchored: Option<Anchored>,
     /// What it does not prove.
     pub caveats: Vec<Caveat>,
 }
@@ -86,6 +90,7 @@ impl Judgement {
             opening_key: sharing,
             asked: request.asked_packet,
             signed,
+            anchored: None,
             caveats: Caveat::of(group, request, found, signed),
         }
     }

@@ -9,6 +9,7 @@ use clew_evidence::{
 use clew_group::Scheme;
 use clew_group::quorum::QuorumError;
 use clew_trustee::LedgerError;
+use clew_trustee::approval::Shown;
 use clew_trustee::rules::Case;
 use clew_trustee::rules::{Limit, MATCHES_PER_PACKET, REQUESTS_PER_DAY};
 use clew_trustee::{Responder, TrusteeError};
@@ -119,6 +120,7 @@ fn a_key_of_another_group_gives_nothing() {
             group: &group,
             request: &request,
             packet: &packet,
+            shown: Shown::default(),
         };
         let refused = Responder::new(&key, &path)
             .unwrap()
@@ -142,6 +144,7 @@ fn a_share_that_is_not_the_groups_is_not_used() {
             group: &group,
             request: &request,
             packet: &packet,
+            shown: Shown::default(),
         };
         let path = acme.trustee_path(1);
         let refused = Responder::new(&key, &path)
@@ -211,6 +214,7 @@ fn a_key_has_one_ledger_whatever_it_is_called() {
         group: &group,
         request: &request,
         packet: &packet,
+        shown: Shown::default(),
     };
     for name in names {
         let refused = Responder::new(&trustee, &name)

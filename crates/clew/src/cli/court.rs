@@ -4,6 +4,7 @@ use super::{NewFile, OutputFile};
 use crate::secrets::Unlock;
 use clap::Args;
 use clew_evidence::{DeviceFingerprint, Name};
+use clew_log::VerifierKey;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -15,10 +16,10 @@ outputs of one step to the next, and those of the third to clew match:
   3. clew share --match web-1 --register REGISTER --share 1.blind --share 3.blind ... -o 1.share
 
 If the group has a log, a trustee gives nothing without a policy and without the log:
-  1. clew share ... --warrant W --policy POLICY --proof REQUEST.proof --decide AUTHOR.key -o 1.decision
+  1. clew share ... --warrant W --policy P --proof REQUEST.proof --decide AUTHOR.key -o 1.entry
   2. log the decision, and get its proof
-  3. clew share ... --warrant W --policy POLICY --proof REQUEST.proof --decision DECISION.proof -o 1.share
-A proof has its entry with it. If the log grew since the last answer, --consistency is needed, too.";
+  3. clew share ... --warrant W --policy P --proof REQUEST.proof --decision 1.proof -o 1.share
+If the log grew since this trustee's last answer, --consistency is needed, too.";
 
 const OPEN_HELP: &str = "\
 The group's directory as the register requires the issuer key. Without it, use a register file. The
@@ -209,6 +210,16 @@ pub struct Judge {
     /// Required device key of the machine, as SHA256:... Another key is rejected (rule device-pin)
     #[arg(long, value_name = "FINGERPRINT")]
     pub device: Option<DeviceFingerprint>,
+    /// Log's proof of an anchor of the capture: shows when the capture existed at the latest
+    #[arg(long, value_name = "FILE")]
+    pub anchor: Option<PathBuf>,
+    /// Verifier key of a witness that has to have cosigned the anchor's checkpoint (repeatable)
+    /// [default: the log's own word]
+    #[arg(long, value_name = "VKEY", requires = "anchor")]
+    pub witness: Vec<VerifierKey>,
+    /// Number of these witnesses that are needed [default: more than half]
+    #[arg(long, value_name = "K", requires = "witness", value_parser = clap::value_parser!(u8).range(1..))]
+    pub threshold: Option<u8>,
     /// Required warrant. Evidence given for another warrant or none is rejected (rule warrant-pin)
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,

@@ -3,7 +3,8 @@
 use super::bundle;
 use super::coverage::{Matter, check_rereadable, not_there};
 use super::evidence::Evidence;
-use super::share::hash_of;
+use super::share::{file_hash, hash_of};
+use super::shown::proof as read_proof;
 use super::verdict;
 use crate::cli::Judge;
 use crate::failure::{Failure, Status};
@@ -13,7 +14,9 @@ use clew_evidence::{
     CheckedGroup, DeviceFingerprint, Fault, Judgement, Match, Opening, ReadError, Request, Row,
     TextError, Warrant, WarrantError, judge_match, judge_opening,
 };
+use clew_log::{KeyKind, VerifierKey};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -29,10 +32,18 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         warrant,
         device,
         json,
+        anchor,
+        witness,
+        threshold,
     } = arguments;
     let (Some(group), Some(input)) = (group, input) else {
         return bundle::judge(arguments);
     };
+    let anchor = anchor.as_deref().map(|proof| Anchor {
+        proof,
+        witnesses: witness,
+        threshold: *threshold,
+    });
     let case = Case {
         named: evidence,
         group,
@@ -40,6 +51,7 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         input,
         warrant: warrant.as_deref(),
         device: device.as_ref(),
+        anchor,
         json: *json,
     };
     case.judge()?.tell(*json);
@@ -61,8 +73,21 @@ pub struct Case<'a> {
     pub warrant: Option<&'a Path>,
     /// The device key that the machine has to have.
     pub device: Option<&'a DeviceFingerprint>,
+    /// What the log says of the capture.
+    pub anchor: Option<Anchor<'a>>,
     /// Whether a no is said as JSON.
     pub json: bool,
+}
+
+/// The log's proof of a capture, and who has to have seen the log's checkpoint.
+#[derive(Clone, Copy)]
+pub struct Anchor<'a> {
+    /// The proof.
+    pub proof: &'a Path,
+    /// Keys of witnesses.
+    pub witnesses: &'a [VerifierKey],
+    /// How many of them; by default more than half.
+    pub threshold: Option<u8>,
 }
 
 /// Evidence that holds.
@@ -101,7 +126,8 @@ impl Case<'_> {
                 .map_or(Ok(()), |known| judgement.check_device(known))?;
             Ok(judgement)
         });
-        let judgement = judged.map_err(|fault| self.refuted(&fault))?;
+        let mut judgement = judged.map_err(|fault| self.refuted(&fault))?;
+        self.anchor(&group, &mut judgement)?;
         self.check_warrant(file.request())?;
         let allowed = self.check_allowed(file.request())?;
         let matter = Matter::of(self.input, evidence)?;
@@ -134,6 +160,18 @@ impl Case<'_> {
         Err(self.no(WARRANT_PIN, None, why))
     }
 
+    /// Adds what the log says of the capture, if that was asked for.
+    fn anchor(&self, group: &CheckedGroup, judgement: &mut Judgement) -> Result<(), Failure> {
+        let Some(anchor) = self.anchor else {
+            return Ok(());
+        };
+        let (threshold, proof) = (anchor.threshold()?, read_proof(anchor.proof)?);
+        let capture = file_hash(self.input, None)?;
+        let anchored = judgement.anchor(group, &proof, &capture, anchor.witnesses, threshold);
+        let anchored = anchored.map_err(|fault| self.no(fault.as_str(), None, fault));
+        anchored.map(drop)
+    }
+
     /// If the warrant that was given has clew's own form: that it holds and allows the request.
     fn check_allowed(&self, request: &Request) -> Result<Option<Warrant>, Failure> {
         let Some(path) = self.warrant else {
@@ -158,6 +196,30 @@ impl Case<'_> {
             say!("{no}");
         }
         Failure::file(self.named, format!("invalid: {why}")).no()
+    }
+}
+
+impl Anchor<'_> {
+    /// How many of the witnesses are needed.
+    fn threshold(&self) -> Result<usize, Failure> {
+        let witnesses = self.witnesses;
+        if let Some(log) = witnesses.iter().find(|key| key.kind() == KeyKind::Log) {
+            let failure = Failure::new(format!("--witness: {} is the key of a log", log.name()));
+            return Err(failure.hint("use the verifier keys of witnesses"));
+        }
+        let distinct: BTreeSet<_> = witnesses.iter().map(|key| key.key().to_bytes()).collect();
+        if distinct.len() < witnesses.len() {
+            return Err(Failure::new("--witness: one key is there twice"));
+        }
+        match (self.threshold, witnesses.len()) {
+            (Some(asked), most) if usize::from(asked) > most => {
+                let why = "is larger than the number of witnesses";
+                Err(Failure::new(format!("--threshold {asked} {why}, {most}")))
+            }
+            (Some(asked), _) => Ok(asked.into()),
+            (None, 0) => Ok(0),
+            (None, count) => Ok(count / 2 + 1),
+        }
     }
 }
 

@@ -263,6 +263,15 @@ pub fn request(
 /// # Errors
 /// It cannot be read, or is longer than [`WARRANT_BYTES_MAX`].
 pub fn hash_of(path: &Path) -> Result<[u8; 32], Failure> {
+    file_hash(path, Some(WARRANT_BYTES_MAX))
+}
+
+/// The SHA-256 of a file of at most so many bytes, or of any length.
+///
+/// # Errors
+/// It cannot be read, or is longer.
+pub fn file_hash(path: &Path, most: Option<u64>) -> Result<[u8; 32], Failure> {
+    let most = most.unwrap_or(u64::MAX - 1);
     let failed = |e| Failure::io(path, &e);
     let file = File::open(path).map_err(failed)?;
     let too_long = || {
@@ -271,11 +280,11 @@ pub fn hash_of(path: &Path) -> Result<[u8; 32], Failure> {
             "longer than 1 GiB, the most of a warrant",
         ))
     };
-    if file.metadata().map_err(failed)?.len() > WARRANT_BYTES_MAX {
+    if file.metadata().map_err(failed)?.len() > most {
         return too_long();
     }
     let (mut hash, mut piece) = (Sha256::new(), [0; 1 << 14]);
-    let mut file = file.take(WARRANT_BYTES_MAX + 1);
+    let mut file = file.take(most + 1);
     loop {
         match file.read(&mut piece).map_err(failed)? {
             0 if file.limit() == 0 => return too_long(), // a device has no length

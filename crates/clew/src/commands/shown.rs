@@ -92,7 +92,8 @@ fn policy(path: &Path) -> Result<Policy, Failure> {
     Policy::parse(&text).map_err(|error| Failure::file(path, error))
 }
 
-fn proof(path: &Path) -> Result<Proof, Failure> {
+/// Reads a log's proof of an entry.
+pub fn proof(path: &Path) -> Result<Proof, Failure> {
     let proof = Proof::parse(&bounded(path, PROOF_BYTES_MAX)?);
     proof.ok_or_else(|| {
         Failure::file(path, "not a proof of a log").hint("use a file of clew log prove")

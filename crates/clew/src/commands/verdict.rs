@@ -2,7 +2,7 @@
 
 use super::coverage::Matter;
 use crate::clock;
-use clew_evidence::{Caveat, GroupFile, Judgement, KeyOrigin, Origin, short_epoch_id};
+use clew_evidence::{Anchored, Caveat, GroupFile, Judgement, KeyOrigin, Origin, short_epoch_id};
 use clew_wire::Hex;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn object(
     warrant: Option<String>,
     judgement: &Judgement,
 ) -> Value {
-    json!({
+    let mut object = json!({
         "holds": true,
         "machine": judgement.machine.as_str(),
         "sent": judgement.signed,
@@ -44,7 +44,15 @@ fn object(
         "device": judgement.device.map(|device| device.to_string()),
         "opening_key": judgement.opening_key.as_str(),
         "caveats": judgement.caveats.iter().map(caveat_object).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(anchored) = &judgement.anchored {
+        object["anchored"] = json!({
+            "time": clock::rfc3339(anchored.time.as_nanos()),
+            "in_time": anchored.is_in_time,
+            "witnessed": anchored.is_witnessed,
+        });
+    }
+    object
 }
 
 fn caveat_object(caveat: &Caveat) -> Value {
@@ -108,6 +116,9 @@ pub fn facts(
             format!("row {index} of the register, joined in epoch {joined} {how}"),
         ),
     ];
+    if let Some(anchored) = &judgement.anchored {
+        facts.insert(4, ("anchored", anchor_sentence(anchored, *epoch)));
+    }
     match &judgement.device {
         Some(device) => {
             facts.push(("device", device.to_string()));
@@ -118,6 +129,19 @@ pub fn facts(
     }
     facts.push(("opened by", key_sentence(judgement.opening_key).to_owned()));
     facts
+}
+
+fn anchor_sentence(anchored: &Anchored, epoch: u32) -> String {
+    let by = match anchored.is_witnessed {
+        true => "witnesses of the log say",
+        false => "the log alone says",
+    };
+    let when = match anchored.is_in_time {
+        true => format!("before epoch {epoch} ended"),
+        false => format!("after epoch {epoch} ended"),
+    };
+    let time = clock::to_the_second(anchored.time.as_nanos());
+    format!("existed at {time}, {when}, as {by}")
 }
 
 fn place(how: KeyOrigin) -> &'static str {

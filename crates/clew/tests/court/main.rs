@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod altered;
+mod anchors;
 mod bundle;
 mod coverage;
 mod epochs;

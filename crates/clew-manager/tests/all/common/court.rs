@@ -8,6 +8,7 @@ use clew_evidence::{
 use clew_group::Scheme;
 use clew_group::curve::G1;
 use clew_group::quorum::Set;
+use clew_trustee::approval::Shown;
 use clew_trustee::rules::{Candidate, Case};
 use clew_trustee::{Responder, TrusteeError};
 
@@ -69,6 +70,7 @@ pub fn share(
         group: &group,
         request,
         packet: &packet,
+        shown: Shown::default(),
     };
     Responder::new(&key, &path)
         .unwrap()
@@ -111,6 +113,7 @@ impl<'a> Comparison<'a> {
             group: &self.group,
             request: &self.request,
             packet: &packet,
+            shown: Shown::default(),
         };
         let with = Candidate {
             found: &self.found,
@@ -127,13 +130,13 @@ impl<'a> Comparison<'a> {
 
     pub fn reveal(&self, index: u8, commitments: &[Share]) -> Result<Share, TrusteeError> {
         self.as_trustee(index, |responder, case, with| {
-            responder.reveal(case, with, commitments)
+            responder.reveal(case, with, commitments, NOW)
         })
     }
 
     pub fn compare(&self, index: u8, blinds: &[Share]) -> Result<Share, TrusteeError> {
         self.as_trustee(index, |responder, case, with| {
-            responder.compare(case, with, blinds, &mut rng(7))
+            responder.compare(case, with, blinds, NOW, &mut rng(7))
         })
     }
 

@@ -40,6 +40,7 @@ pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
         input: &arguments.input,
         warrant: arguments.warrant.as_deref(),
         device: None,
+        anchor: None,
         json: false,
     };
     let judged = case.judge()?;
@@ -89,6 +90,10 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     if arguments.input.is_some() || !is_bundle(path)? {
         let why = "need --group GROUPFILE and the capture: only a bundle has its own";
         return Err(Failure::file(path, why).hint("clew help judge"));
+    }
+    if let Some(anchor) = &arguments.anchor {
+        let why = "anchors a whole capture, and a bundle has a part of one";
+        return Err(Failure::file(anchor, why).hint("judge the evidence with the capture itself"));
     }
     let files = read_bundle(&read(path)?);
     let files = files.map_err(|error| Failure::file(path, format!("invalid: {error}")).no())?;
@@ -172,6 +177,7 @@ impl Unpacked {
             input: &self.packets,
             warrant: self.warrant.as_deref(),
             device,
+            anchor: None,
             json,
         }
     }
