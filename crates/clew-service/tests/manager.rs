@@ -29,6 +29,7 @@ fn create(dir: &Path) -> (Store, IssuerKeyFile) {
         name: "acme".parse().unwrap(),
         scheme: Scheme::Xr,
         opening: Opening::TrustedDealer(Quorum::new(1, 1).unwrap()),
+        log: None,
         now: NOW,
     };
     let store = Store::create(dir, group, None, &mut rng(1)).unwrap().store;

@@ -72,6 +72,10 @@ enum Work {
 }
 
 /// What is left to do once the database is locked.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "at most ROUNDS_MAX of them live, and not for long"
+)]
 enum Checked {
     Claim(ClaimFile),
     /// An offer that was made before.
@@ -90,6 +94,10 @@ enum Checked {
 }
 
 /// What a round came to within the transaction.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "at most ROUNDS_MAX of them live, and not for long"
+)]
 enum Done {
     Answer(JoinAnswer),
     /// The machine's row: its credential follows the commit.
@@ -98,6 +106,9 @@ enum Done {
         index: u32,
     },
 }
+
+/// A round by its place, and what it came to.
+type Written = (usize, Result<Done, StoreError>);
 
 impl Store {
     /// Answers rounds of joins, at most [`ROUNDS_MAX`], in one commit: when this returns, everything
@@ -250,7 +261,7 @@ impl Store {
         issuer: &IssuerKeyFile,
         checked: Vec<(usize, Checked)>,
         now: u64,
-    ) -> Result<Vec<(usize, Result<Done, StoreError>)>, StoreError> {
+    ) -> Result<Vec<Written>, StoreError> {
         if checked
             .iter()
             .all(|(_, one)| matches!(one, Checked::Repeated(_)))

@@ -46,7 +46,7 @@ fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Served 
     let mut said = BufReader::new(child.stdout.take().unwrap());
     said.read_line(&mut line).unwrap();
     let url = line.trim().strip_prefix("manager at ");
-    let url = url.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+    let url = url.unwrap_or_else(|| unreachable!("{line:?}")).to_owned();
     Served { child, url }
 }
 
