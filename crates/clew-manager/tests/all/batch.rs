@@ -25,7 +25,7 @@ impl TestGroup {
             .unwrap();
         match answers.into_iter().next().unwrap()? {
             JoinAnswer::Invitation(invitation) => Ok(invitation),
-            other => panic!("{other:?}"),
+            other => unreachable!("{other:?}"),
         }
     }
 }
@@ -33,14 +33,14 @@ impl TestGroup {
 fn offer(answer: Result<JoinAnswer, StoreError>) -> OfferFile {
     match answer.unwrap() {
         JoinAnswer::Offer(offer) => offer,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
 fn credential(answer: Result<JoinAnswer, StoreError>) -> CredentialFile {
     match answer.unwrap() {
         JoinAnswer::Credential(credential) => credential,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
