@@ -82,7 +82,7 @@ async fn a_file_of_any_age_becomes_that_of_the_feed() {
                 assert!(bytes == newest);
                 assert_eq!(file.newest_epoch(), 258);
             }
-            Followed::Current => panic!("epoch {} is not current", group.newest_epoch()),
+            Followed::Current => unreachable!("epoch {} is not current", group.newest_epoch()),
         }
     }
     let group = GroupFile::from_bytes(&newest).unwrap();
@@ -165,7 +165,7 @@ async fn attempts_of_an_invitation_are_bounded() {
     bad.device = [1; 32];
     let rule = |error: ClientError| match error {
         ClientError::Refused { problem, .. } => (problem.status, problem.title),
-        other => panic!("{other}"),
+        other => unreachable!("{other}"),
     };
     for _ in 0..64 {
         let refused = client.offer(&bad).await.unwrap_err();

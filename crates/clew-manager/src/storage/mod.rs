@@ -3,9 +3,7 @@
 //! [`Database`] begins transactions, [`Tables`] reads, [`Transaction`] writes. Nothing else in this
 //! crate knows which database it is.
 
-mod changes;
 mod sqlite;
-mod upgrade;
 
 pub(crate) use sqlite::{create, open};
 

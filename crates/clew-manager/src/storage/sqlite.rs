@@ -1,5 +1,8 @@
-//! The database as a file of SQLite within the group's directory: what is read of it. [`super::changes`]
+//! The database as a file of SQLite within the group's directory: what is read of it. [`changes`]
 //! writes.
+
+mod changes;
+mod upgrade;
 
 use super::{Database, Join, Offered, Result, Revoked, Tables, Transaction};
 use crate::error::StoreError;
@@ -41,7 +44,7 @@ pub(crate) fn create(dir: &Path, record: &[u8], head: &[u8]) -> Result<()> {
         db.execute_batch(SCHEMA)?;
         db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
         db.execute("INSERT INTO register VALUES (0, ?1, 0)", [head])?;
-        super::upgrade::fill_outbox(&db)?;
+        upgrade::fill_outbox(&db)?;
         db.pragma_update(None, "user_version", LAYOUT_VERSION)?;
         db.pragma_update(None, "application_id", APPLICATION_ID)
     };
@@ -64,8 +67,8 @@ pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
         return Err(StoreError::OtherDatabase(path));
     }
     let version = header("user_version").map_err(refused(&path))?;
-    if version == super::upgrade::FROM {
-        super::upgrade::upgrade(&db, &path)?;
+    if version == upgrade::FROM {
+        upgrade::upgrade(&db, &path)?;
     } else if version != LAYOUT_VERSION {
         return Err(StoreError::OtherLayout {
             path: dir.to_owned(),

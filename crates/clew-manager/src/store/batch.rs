@@ -79,12 +79,12 @@ enum Work {
 enum Checked {
     Claim(ClaimFile),
     /// An offer that was made before.
-    Repeated(OfferFile),
+    Repeated(Box<OfferFile>),
     Offer {
-        request: RequestFile,
+        request: Box<RequestFile>,
         name: Name,
         salt: [u8; 16],
-        offer: xr::Offer,
+        offer: Box<xr::Offer>,
     },
     Entry {
         nonce: [u8; 32],
@@ -93,13 +93,16 @@ enum Checked {
     },
 }
 
+/// The place of a round, and what it came to within the transaction.
+type Written = (usize, Result<Done, StoreError>);
+
 /// What a round came to within the transaction.
 #[allow(
     clippy::large_enum_variant,
     reason = "at most ROUNDS_MAX of them live, and not for long"
 )]
 enum Done {
-    Answer(JoinAnswer),
+    Answer(Box<JoinAnswer>),
     /// The machine's row: its credential follows the commit.
     Row {
         nonce: [u8; 32],
@@ -207,7 +210,7 @@ impl Store {
         let mut rows = Vec::new();
         for (at, done) in self.write(issuer, checked, now)? {
             match done {
-                Ok(Done::Answer(answer)) => answers[at] = Some(Ok(answer)),
+                Ok(Done::Answer(answer)) => answers[at] = Some(Ok(*answer)),
                 Ok(Done::Row { nonce, index }) => rows.push((at, nonce, index)),
                 Err(error) => answers[at] = Some(Err(error)),
             }
@@ -267,7 +270,9 @@ impl Store {
             .all(|(_, one)| matches!(one, Checked::Repeated(_)))
         {
             let done = checked.into_iter().filter_map(|(at, one)| match one {
-                Checked::Repeated(offer) => Some((at, Ok(Done::Answer(JoinAnswer::Offer(offer))))),
+                Checked::Repeated(offer) => {
+                    Some((at, Ok(Done::Answer(Box::new(JoinAnswer::Offer(*offer))))))
+                }
                 _ => None,
             });
             return Ok(done.collect());
@@ -392,17 +397,17 @@ fn check(group: &GroupFile, issuer: &IssuerKeyFile, work: &Work) -> Result<Check
                 .map_or_else(|salt| salt, |offered| &offered.salt);
             let offer = offer_values(group, issuer, name, salt, request)?;
             match offered {
-                Ok(offered) => Ok(Checked::Repeated(offer_file(
+                Ok(offered) => Ok(Checked::Repeated(Box::new(offer_file(
                     group,
                     request.nonce,
                     [Some(offered.joined), offered.replaces],
                     offer,
-                )?)),
+                )?))),
                 Err(salt) => Ok(Checked::Offer {
-                    request: request.clone(),
+                    request: Box::new(request.clone()),
                     name: name.clone(),
                     salt: *salt,
-                    offer,
+                    offer: Box::new(offer),
                 }),
             }
         }

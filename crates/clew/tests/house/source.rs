@@ -29,7 +29,8 @@ const UNSAFE: [&str; 11] = [
     "tools/bench/src/effs/bn.rs",
 ];
 
-/// Words that stand in one file of a folder only: another database gets a file beside this one.
+/// Words that stand in one file of a folder only, and in the modules below it: another database gets a
+/// file beside this one.
 const HOMES: [(&str, &str, &str); 1] = [(
     "crates/clew-manager/src/",
     "rusqlite",
@@ -228,7 +229,8 @@ fn words_stay_in_their_files() {
     let says = |source: &Source, word| source.code.iter().any(|(_, line)| has_word(line, word));
     let mut broken = Vec::new();
     for (folder, word, home) in HOMES {
-        let elsewhere = |s: &&Source| s.path.starts_with(folder) && s.path != home;
+        let below = home.trim_end_matches(".rs");
+        let elsewhere = |s: &&Source| s.path.starts_with(folder) && !s.path.starts_with(below);
         let strays = sources.iter().filter(elsewhere).filter(|s| says(s, word));
         broken.extend(strays.map(|s| format!("{} says {word}: that belongs to {home}", s.path)));
         assert!(sources.iter().any(|s| s.path == home && says(s, word)));

@@ -34,15 +34,15 @@ impl Writer<'_> {
                 let group = self.group.id();
                 let (db, issuer, joined) = (self.transaction, self.issuer, self.joined);
                 let made = claim(db, issuer, group, &asked, self.now, joined)?;
-                Ok(Done::Answer(JoinAnswer::Invitation(made)))
+                Ok(Done::Answer(Box::new(JoinAnswer::Invitation(made))))
             }
-            Checked::Repeated(offer) => Ok(Done::Answer(JoinAnswer::Offer(offer))),
+            Checked::Repeated(offer) => Ok(Done::Answer(Box::new(JoinAnswer::Offer(*offer)))),
             Checked::Offer {
                 request,
                 name,
                 salt,
                 offer,
-            } => self.offer(&request, &name, salt, offer),
+            } => self.offer(&request, &name, salt, *offer),
             Checked::Entry {
                 nonce,
                 offered,
@@ -77,7 +77,7 @@ impl Writer<'_> {
             [Some(self.joined), replaces],
             offer,
         )?;
-        Ok(Done::Answer(JoinAnswer::Offer(file)))
+        Ok(Done::Answer(Box::new(JoinAnswer::Offer(file))))
     }
 
     fn admit(

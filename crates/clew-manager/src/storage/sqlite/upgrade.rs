@@ -1,8 +1,8 @@
 //! From the layout of earlier programs to today's, in one transaction.
 
-use super::Result;
-use super::sqlite::{LAYOUT_VERSION, SCHEMA, copy, refused};
+use super::{LAYOUT_VERSION, SCHEMA, copy, refused};
 use crate::error::StoreError;
+use crate::storage::Result;
 use clew_evidence::{GroupFile, HEADER};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};

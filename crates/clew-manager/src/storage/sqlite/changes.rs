@@ -1,7 +1,7 @@
 //! What is written to the database in SQLite.
 
-use super::sqlite::{Begun, refused};
-use super::{Offered, Result, Transaction};
+use super::{Begun, refused};
+use crate::storage::{Offered, Result, Transaction};
 use crate::store::{Factory, Machine};
 use clew_evidence::Name;
 use rusqlite::params;
