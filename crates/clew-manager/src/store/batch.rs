@@ -72,10 +72,6 @@ enum Work {
 }
 
 /// What is left to do once the database is locked.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "at most ROUNDS_MAX of them live, and not for long"
-)]
 enum Checked {
     Claim(ClaimFile),
     /// An offer that was made before.
@@ -97,10 +93,6 @@ enum Checked {
 type Written = (usize, Result<Done, StoreError>);
 
 /// What a round came to within the transaction.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "at most ROUNDS_MAX of them live, and not for long"
-)]
 enum Done {
     Answer(Box<JoinAnswer>),
     /// The machine's row: its credential follows the commit.
@@ -109,9 +101,6 @@ enum Done {
         index: u32,
     },
 }
-
-/// A round by its place, and what it came to.
-type Written = (usize, Result<Done, StoreError>);
 
 impl Store {
     /// Answers rounds of joins, at most [`ROUNDS_MAX`], in one commit: when this returns, everything
