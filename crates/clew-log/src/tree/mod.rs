@@ -2,7 +2,7 @@
 //! proofs (RFC 9162 sections 2.1.3 and 2.1.4). All are made from the roots of complete subtrees:
 //! node (level, index) is the root of the 2^level entries from index * 2^level on.
 //!
-//! Lists have at most [`SIZE_MAX`](crate::SIZE_MAX) entries.
+//! Lists have at most [`SIZE_MAX`] entries.
 
 mod consistency;
 mod frontier;
