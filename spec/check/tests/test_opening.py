@@ -101,8 +101,8 @@ class Judge(Case):
             self.refuses("layout", self.judge, data)
         for at in (0, 15, 16, 17):  # domain, kind, scheme
             self.refuses("layout", self.judge, flip(good, at, 4))
-        for at in (166, 198):  # machine, log
-            self.refuses("layout", self.judge, flip(good, at))
+        self.refuses("layout", self.judge, flip(good, 166))  # machine
+        self.refuses("share", self.judge, flip(good, 198))  # place in the log, which the proofs bind
         for indices in ([3, 1], [1, 1], [0, 1], [1, 4]):
             shares = b"".join(bytes([i]) + good[207:319] for i in indices)
             self.refuses("layout", self.judge, put(good, 206, shares))
