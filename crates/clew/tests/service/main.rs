@@ -10,3 +10,6 @@ mod independent;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;
+#[path = "../common/systemd.rs"]
+mod systemd;
+mod units;
