@@ -4,7 +4,6 @@ use crate::folder::{Folder, GROUP, Observer, wait_for_lines};
 use crate::skipped::{NAMESPACES, skipped};
 use crate::systemd;
 use crate::wire::Wire;
-use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::time::Duration;
