@@ -99,6 +99,7 @@ fn the_package_has_what_an_administrator_needs() {
     for file in [
         "etc/logrotate.d/clew-observer",
         "usr/lib/systemd/system/clew-observer@.service",
+        "usr/lib/clew/clew-tpm",
         "usr/lib/systemd/system/clew-log@.service",
         "usr/lib/systemd/system/clew-manager@.service",
         "usr/lib/systemd/system/clew-trustee@.service",
