@@ -154,6 +154,12 @@ impl<'p> Round<'p> {
         self.said.iter().filter_map(|s| s.deal.clone()).collect()
     }
 
+    /// Names the run, for people to compare, once all said hello. Returns `None` before.
+    pub fn context(&self) -> Option<[u8; 32]> {
+        let participants = self.participants().ok()?;
+        Some(participants.context(self.proposal.plan()))
+    }
+
     /// Whether an author has posted something of that kind.
     pub fn has_posted(&self, author: &[u8; 32], kind: u8) -> bool {
         let mut all = self.proposal.seats().iter().zip(&self.said);
