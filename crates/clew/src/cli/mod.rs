@@ -30,9 +30,12 @@ pub use log::{
     Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
     LogProve, LogPublish, LogServe, LogVerify, LogWitness,
 };
-pub use manager::{Manager, ManagerServe};
+pub use manager::{
+    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerDismiss, ManagerPlan, ManagerServe,
+};
 pub use trustee::{
-    GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
+    GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
+    TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeServe,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,
