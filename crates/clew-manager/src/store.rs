@@ -36,6 +36,7 @@ pub use join::Invitation;
 pub use outbox::OutboxEntry;
 pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use register::Machine;
+pub(crate) use register::holes;
 pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
 

@@ -1,17 +1,73 @@
-//! The database of one group: the one interface to it, and [`sqlite`], which implements it.
+//! The database of one group: a file of SQLite within its directory, or a database of PostgreSQL that
+//! `issuer/database` names.
 //!
 //! [`Database`] begins transactions, [`Tables`] reads, [`Transaction`] writes. Nothing else in this
-//! crate knows which database it is.
+//! crate knows which database it is. Both databases get the same statements: [`tables`] and [`changes`]
+//! have them, on [`Sql`], which [`sqlite`] and [`postgres`] implement.
 
+mod changes;
+mod founding;
+mod postgres;
 mod sqlite;
+mod tables;
+mod value;
 
-pub(crate) use sqlite::{create, open};
+pub(crate) use founding::{create, fill_outbox};
 
 use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::Name;
+use std::io::ErrorKind;
+use std::path::Path;
+use value::{Row, Value};
+use zeroize::Zeroizing;
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
+
+/// Names a database of PostgreSQL within a group's directory; without this file it is one of SQLite.
+pub(crate) const SERVER: &str = "issuer/database";
+
+/// The tables, in the words of SQLite.
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of their layout.
+pub(crate) const LAYOUT_VERSION: i64 = 5;
+
+/// Opens the database of a group's directory; one that is not ours is refused before anything is read
+/// from it.
+pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
+    match server(dir)? {
+        Some(url) => postgres::open(&url),
+        None => sqlite::open(dir),
+    }
+}
+
+/// The URL of the database that a directory names, if it names one.
+fn server(dir: &Path) -> Result<Option<Zeroizing<String>>> {
+    let path = dir.join(SERVER);
+    match std::fs::read_to_string(&path) {
+        Ok(url) => Ok(Some(Zeroizing::new(url.trim().to_owned()))),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(StoreError::io(&path)(error)),
+    }
+}
+
+/// A connection that runs statements. Parameters are `?1`, `?2`, ....
+pub(crate) trait Sql {
+    /// The rows of a query.
+    fn query(&self, query: &str, values: &[Value<'_>]) -> Result<Vec<Row>>;
+
+    /// Runs a statement, and returns how many rows it changed.
+    fn change(&self, command: &str, values: &[Value<'_>]) -> Result<usize>;
+}
+
+/// A transaction that can write. Dropped, it never happened.
+pub(crate) trait Begun: Sql {
+    /// Makes it durable.
+    fn commit(self) -> Result<()>;
+}
 
 /// An open database.
 pub(crate) trait Database: Tables + Send {
@@ -78,6 +134,9 @@ pub(crate) trait Transaction: Tables {
 
     /// Adds a signed checkpoint of the register.
     fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()>;
+
+    /// Adds the register's first signed head.
+    fn add_head(&self, part: &[u8]) -> Result<()>;
 
     /// Replaces the register's signed head, which ends every change of the group file.
     fn set_head(&self, part: &[u8]) -> Result<()>;

@@ -169,7 +169,7 @@ pub(super) fn at(db: &dyn Tables, index: u32) -> Result<Machine, StoreError> {
     db.machine(index)?.ok_or_else(missing)
 }
 
-pub(super) fn holes() -> StoreError {
+pub(crate) fn holes() -> StoreError {
     StoreError::Damaged("the register's tree has holes".to_owned())
 }
 

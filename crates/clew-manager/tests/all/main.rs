@@ -7,6 +7,7 @@ mod common;
 mod join;
 mod keys;
 mod opening_key;
+mod postgres;
 mod promise;
 mod rebase;
 mod register;
@@ -16,6 +17,9 @@ mod threats;
 mod trustee;
 mod update;
 mod upgrade;
+
+#[path = "../../../clew/tests/common/skipped.rs"]
+mod skipped;
 
 #[path = "../../../clew-trustee/tests/dkg/run.rs"]
 #[allow(dead_code, reason = "the tests of clew-trustee use the rest")]

@@ -1,13 +1,10 @@
 //! From the layout of earlier programs to today's, in one transaction.
 
-use super::{LAYOUT_VERSION, SCHEMA, copy, refused};
+use super::{Begun, LAYOUT_VERSION, SCHEMA, Sqlite, copy, refused};
 use crate::error::StoreError;
-use crate::storage::Result;
-use clew_evidence::{GroupFile, HEADER};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use sha2::{Digest, Sha256};
+use crate::storage::{Result, fill_outbox};
+use rusqlite::Connection;
 use std::fs;
-use std::path::Path;
 
 /// The layout that is brought to today's.
 pub(super) const FROM: i64 = 4;
@@ -23,11 +20,9 @@ const ADDED: [&str; 4] = [
     "CREATE TABLE factory (",
 ];
 
-/// Most leaf hashes in one entry of the log (`spec/log.md` section 3).
-const LEAVES_MAX: u32 = 1_000;
-
 /// Brings a database to today's layout. A copy of it as it was stays beside it.
-pub(super) fn upgrade(db: &Connection, path: &Path) -> Result<()> {
+pub(super) fn upgrade(db: &Sqlite<Box<Connection>>) -> Result<()> {
+    let path = &db.path;
     let kept = path.with_extension(format!("db.layout-{FROM}"));
     let partial = path.with_extension("db.partial");
     match fs::remove_file(&partial) {
@@ -37,29 +32,31 @@ pub(super) fn upgrade(db: &Connection, path: &Path) -> Result<()> {
         _ => {}
     }
     if !kept.exists() {
-        copy(db, path, &partial)?;
+        copy(&db.db, path, &partial)?;
         fs::rename(&partial, &kept).map_err(StoreError::io(&kept))?;
         let folder = clew_keys::files::directory(&kept);
         clew_keys::files::sync_directory(folder).map_err(StoreError::io(folder))?;
     }
-    changed(db).map_err(refused(path))
-}
-
-fn changed(db: &Connection) -> rusqlite::Result<()> {
-    db.busy_timeout(std::time::Duration::from_secs(10))?;
-    db.pragma_update(None, "synchronous", "EXTRA")?;
-    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let begun = db.lock().map_err(refused(path))?;
+    let version = || {
+        begun
+            .db
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+    };
+    let version: i64 = version().map_err(refused(path))?;
     if version != FROM {
         return Ok(()); // another process did it meanwhile
     }
-    transaction.execute_batch(ALTERED)?;
-    for begin in ADDED {
-        transaction.execute_batch(statement(begin))?;
-    }
-    fill_outbox(&transaction)?;
-    transaction.pragma_update(None, "user_version", LAYOUT_VERSION)?;
-    transaction.commit()
+    let alter = || {
+        begun.db.execute_batch(ALTERED)?;
+        let mut added = ADDED.iter();
+        added.try_for_each(|begin| begun.db.execute_batch(statement(begin)))
+    };
+    alter().map_err(refused(path))?;
+    fill_outbox(&begun)?;
+    let mark = || begun.db.pragma_update(None, "user_version", LAYOUT_VERSION);
+    mark().map_err(refused(path))?;
+    Begun::commit(begun)
 }
 
 /// The statement of the schema that begins so.
@@ -67,42 +64,4 @@ fn statement(begin: &str) -> &'static str {
     let from = SCHEMA.find(begin).map_or("", |at| &SCHEMA[at..]);
     // A comment may have a semicolon, and none ends its line.
     from.find(";\n").map_or(from, |end| &from[..=end])
-}
-
-/// Fills the outbox with what the log has to have of a group as it is.
-pub(super) fn fill_outbox(db: &Connection) -> rusqlite::Result<()> {
-    let damaged = |what: String| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Null, what.into())
-    };
-    let mut parts: Vec<u8> = HEADER.to_vec();
-    let mut each = |query: &str| -> rusqlite::Result<()> {
-        let mut statement = db.prepare(query)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            parts.extend(row.get::<_, Vec<u8>>(0)?);
-        }
-        Ok(())
-    };
-    each("SELECT bytes FROM part ORDER BY epoch")?;
-    each("SELECT bytes FROM checkpoint ORDER BY machines")?;
-    each("SELECT bytes FROM register")?;
-    let group = GroupFile::from_bytes(&parts).map_err(|error| damaged(error.to_string()))?;
-    let mut add = db.prepare("INSERT INTO outbox (kind, body) VALUES (?1, ?2)")?;
-    let genesis = Sha256::digest(group.genesis().encode());
-    add.execute(params![crate::store::LOG_GROUP, &genesis[..]])?;
-    let mut leaves = db.prepare("SELECT hash FROM node WHERE level = 0 AND idx = ?1")?;
-    let machines = group.register().machines;
-    for first in (0..machines).step_by(LEAVES_MAX as usize) {
-        let count = LEAVES_MAX.min(machines - first);
-        let hashes: Vec<[u8; 32]> = (first..first + count)
-            .map(|index| leaves.query_row([index], |row| row.get(0)))
-            .collect::<rusqlite::Result<_>>()?;
-        let body = crate::store::enrolled_body(first, &hashes);
-        add.execute(params![crate::store::LOG_ENROLLED, body])?;
-    }
-    for record in group.epochs() {
-        let body = crate::store::epoch_body(record);
-        add.execute(params![crate::store::LOG_EPOCH, body])?;
-    }
-    Ok(())
 }
