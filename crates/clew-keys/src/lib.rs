@@ -7,6 +7,7 @@
 //! - [`update`] brings a member key to the epochs in force and announced, with the group file alone;
 //!   after a rebase also with a [`witness_file`].
 //! - [`join`] has the files by which a device joins from its own host, and the device's side.
+//! - [`sealed_stream`] encrypts files of any length, such as backups.
 //! - [`files`] writes files that appear whole or not at all.
 //!
 //! The clock and the randomness are arguments; [`files`] alone touches the disk.
@@ -15,6 +16,7 @@ pub mod encryption;
 pub mod files;
 pub mod join;
 mod key_file;
+pub mod sealed_stream;
 mod text_file;
 pub mod update;
 pub mod witness_file;

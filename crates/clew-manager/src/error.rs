@@ -162,8 +162,11 @@ pub enum StoreError {
     /// The store's database is damaged, or is another program's.
     #[error("{0}: this database is damaged or of another program")]
     OtherDatabase(PathBuf),
+    /// What should be a backup is not one, is not whole, or cannot be written.
+    #[error("backup: {0}")]
+    Backup(String),
     /// A page of the database is damaged.
-    #[error("{0}: this database is damaged: restore a backup")]
+    #[error("{0}: this database is damaged")]
     DamagedDatabase(PathBuf),
     /// What names the database is not the URL of one.
     #[error("not the URL of a database: {0}")]
@@ -230,6 +233,31 @@ fn told(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
 }
 
 impl StoreError {
+    /// Whether the database or the disk is why: what was asked may be asked again.
+    pub fn is_of_database(&self) -> bool {
+        matches!(
+            self,
+            Self::Database { .. }
+                | Self::DamagedDatabase(_)
+                | Self::Damaged(_)
+                | Self::Io { .. }
+                | Self::Lost(_)
+                | Self::NoSync(_)
+                | Self::Unanswered(_)
+                | Self::Unreachable { .. }
+        )
+    }
+
+    /// Whether the disk is full, of this host or of the database's server.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            Self::Io { error, .. } => error.kind() == io::ErrorKind::StorageFull,
+            Self::Database { error, .. } => crate::storage::is_disk_full(&**error),
+            Self::NotPublished(error) => error.is_disk_full(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn not_published(error: Self) -> Self {
         Self::NotPublished(Box::new(error))
     }

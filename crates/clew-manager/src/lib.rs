@@ -13,7 +13,7 @@ mod store;
 pub use error::StoreError;
 pub use index::Progress;
 pub use store::{
-    AHEAD_NS, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES, ISSUER_KEY, Invitation,
-    JoinAnswer, JoinRound, Machine, NewGroup, Opening, OutboxEntry, PendingEnrolment, ROUNDS_MAX,
-    SERVICE_TLS, Store, WITNESSES, keys_of,
+    AHEAD_NS, Backup, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES, ISSUER_KEY,
+    Invitation, JoinAnswer, JoinRound, Machine, NewGroup, Opening, OutboxEntry, PendingEnrolment,
+    ROUNDS_MAX, SERVICE_TLS, Store, WITNESSES, keys_of,
 };

@@ -14,7 +14,9 @@
 //! then holds, under its write lock, so that two processes cannot publish out of order; a crash in
 //! between is repaired by the next [`Store::open`].
 
+mod backup;
 mod batch;
+mod check;
 mod create;
 mod enrol;
 mod epochs;
@@ -28,6 +30,7 @@ mod revoke;
 mod search;
 mod witnesses;
 
+pub use backup::Backup;
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;

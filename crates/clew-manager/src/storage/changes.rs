@@ -1,6 +1,6 @@
 //! What is written to a database, whichever it is.
 
-use super::value::Value;
+use super::value::{Row, Value};
 use super::{Begun, Offered, Result, Sql, Transaction};
 use crate::store::{Factory, Machine};
 use clew_evidence::Name;
@@ -107,6 +107,13 @@ impl<B: Begun> Transaction for B {
     fn unqueue(&self, index: u32) -> Result<()> {
         let command = "DELETE FROM queued WHERE machine = ?1";
         execute(self, command, &[index.into()])
+    }
+
+    fn insert(&self, table: &'static str, row: Row) -> Result<()> {
+        let values = row.into_values();
+        let places: Vec<String> = (1..=values.len()).map(|at| format!("?{at}")).collect();
+        let command = format!("INSERT INTO {table} VALUES ({})", places.join(", "));
+        execute(self, &command, &values)
     }
 
     fn add_factory(&self, factory: &Factory, now: u64) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::Name;
 use std::io::ErrorKind;
 use std::path::Path;
-use value::{Row, Value};
+pub(crate) use value::{Row, Value};
 use zeroize::Zeroizing;
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
@@ -42,6 +42,11 @@ pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
     }
 }
 
+/// Whether a database refused because its disk is full.
+pub(crate) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    sqlite::is_disk_full(error) || postgres::is_disk_full(error)
+}
+
 /// The URL of the database that a directory names, if it names one.
 fn server(dir: &Path) -> Result<Option<Zeroizing<String>>> {
     let path = dir.join(SERVER);
@@ -52,6 +57,17 @@ fn server(dir: &Path) -> Result<Option<Zeroizing<String>>> {
         }
         Err(error) => Err(StoreError::io(&path)(error)),
     }
+}
+
+/// Takes a row, and its table's name.
+pub(crate) type DumpedRow<'e> = &'e mut (dyn FnMut(&'static str, Row) -> Result<()> + Send);
+
+/// The names of all tables, in the order of the schema.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let names = SCHEMA
+        .lines()
+        .filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    names.filter_map(|rest| rest.split(' ').next())
 }
 
 /// A connection that runs statements. Parameters are `?1`, `?2`, ....
@@ -77,6 +93,13 @@ pub(crate) trait Database: Tables + Send {
 
     /// The same without waiting. Returns `None` if another process is changing the store.
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>>;
+
+    /// Calls `each` for every row of every table, as of one moment, in the order of the tables: rows that
+    /// refer to others come after them. `each` does not use the database.
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
+
+    /// Has the database check its own pages and indexes, as far as it can.
+    fn check(&self) -> Result<()>;
 }
 
 /// What can be read.
@@ -176,6 +199,9 @@ pub(crate) trait Transaction: Tables {
 
     /// Takes a row from the queue, if it is there.
     fn unqueue(&self, index: u32) -> Result<()>;
+
+    /// Adds a row as another database has it. `table` is one of [`tables`].
+    fn insert(&self, table: &'static str, row: Row) -> Result<()>;
 
     /// Adds the right of a factory, made at `now` (nanoseconds since 1970).
     fn add_factory(&self, factory: &Factory, now: u64) -> Result<()>;

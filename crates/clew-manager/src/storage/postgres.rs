@@ -8,10 +8,13 @@ mod connection;
 mod url;
 
 use super::value::{Row, Value};
-use super::{Begun, Database, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction};
+use super::{Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction, tables};
 use crate::error::StoreError;
 use connection::Connection;
+use postgres::IsolationLevel;
 use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::ToSql;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -95,6 +98,10 @@ fn schema() -> String {
 fn is_state(error: &(dyn std::error::Error + 'static), state: &SqlState) -> bool {
     let error = error.downcast_ref::<postgres::Error>();
     error.and_then(postgres::Error::code) == Some(state)
+}
+
+pub(super) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    is_state(error, &SqlState::DISK_FULL)
 }
 
 struct Postgres {
@@ -236,6 +243,36 @@ impl Database for Postgres {
             Err(error) => Err(error),
         }
     }
+
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+        self.with(|on| dump(on, each))?
+    }
+
+    /// The server checks what it reads, if its cluster has checksums.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// All rows of all tables.
+fn dump(
+    on: &mut Connection,
+    each: DumpedRow<'_>,
+) -> std::result::Result<Result<()>, postgres::Error> {
+    let moment = on.client.build_transaction().read_only(true);
+    let mut moment = moment
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .start()?;
+    let none: [&(dyn ToSql + Sync); 0] = [];
+    for table in tables() {
+        let mut rows = moment.query_raw(&format!("SELECT * FROM {table}"), none)?;
+        while let Some(row) = rows.next()? {
+            if let Err(error) = connection::read(&row).and_then(|row| each(table, row)) {
+                return Ok(Err(error));
+            }
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// A change under way.

@@ -3,7 +3,7 @@
 mod upgrade;
 
 use super::value::{Row, Value};
-use super::{Begun, Database, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction};
+use super::{Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction, tables};
 use crate::error::StoreError;
 use clew_keys::files::MODE_SECRET;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -127,6 +127,11 @@ fn refused(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     }
 }
 
+pub(super) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<rusqlite::Error>();
+    error.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::DiskFull)
+}
+
 /// The connection, or a transaction on it.
 struct Sqlite<C> {
     db: C,
@@ -159,6 +164,40 @@ impl Database for Sqlite<Box<Connection>> {
             lock => Ok(Some(Box::new(lock.map_err(refused(&self.path))?))),
         }
     }
+
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+        let deferred = TransactionBehavior::Deferred;
+        let moment = rusqlite::Transaction::new_unchecked(&self.db, deferred);
+        let moment = moment.map_err(refused(&self.path))?;
+        dump(&moment, &self.path, each)
+    }
+
+    fn check(&self) -> Result<()> {
+        let found = self
+            .query("PRAGMA integrity_check(1)", &[])?
+            .into_iter()
+            .next();
+        let found = found.map_or(Ok(String::new()), |mut row| row.take())?;
+        let strangers = self.query("PRAGMA foreign_key_check", &[])?;
+        match found == "ok" && strangers.is_empty() {
+            true => Ok(()),
+            false => Err(StoreError::DamagedDatabase(self.path.clone())),
+        }
+    }
+}
+
+/// All rows of all tables.
+fn dump(db: &Connection, path: &Path, each: DumpedRow<'_>) -> Result<()> {
+    for table in tables() {
+        let query = format!("SELECT * FROM {table}");
+        let mut statement = db.prepare(&query).map_err(refused(path))?;
+        let width = statement.column_count();
+        let mut rows = statement.query([]).map_err(refused(path))?;
+        while let Some(row) = rows.next().map_err(refused(path))? {
+            each(table, read(row, width).map_err(refused(path))?)?;
+        }
+    }
+    Ok(())
 }
 
 impl Begun for Locked<'_> {
@@ -183,10 +222,14 @@ fn rows(db: &Connection, query: &str, values: &[Value<'_>]) -> rusqlite::Result<
     let mut found = statement.query(params_from_iter(values))?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        let values = (0..width).map(|column| row.get_ref(column).map(value));
-        rows.push(Row::new(values.collect::<rusqlite::Result<_>>()?));
+        rows.push(read(row, width)?);
     }
     Ok(rows)
+}
+
+fn read(row: &rusqlite::Row<'_>, width: usize) -> rusqlite::Result<Row> {
+    let values = (0..width).map(|column| row.get_ref(column).map(value));
+    Ok(Row::new(values.collect::<rusqlite::Result<_>>()?))
 }
 
 fn changed(db: &Connection, command: &str, values: &[Value<'_>]) -> rusqlite::Result<usize> {

@@ -6,7 +6,9 @@ use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::{Name, RegisterEntry};
 
-const MACHINE: &str = "SELECT entry, enrolled_at, revoked_in, salt FROM machine";
+/// Rows with the hashes by which the register has them: no database notices each damaged byte.
+const MACHINE: &str = "SELECT entry, name, hash, enrolled_at, revoked_in, salt
+    FROM machine LEFT JOIN node ON node.level = 0 AND node.idx = machine.idx";
 
 const FACTORY: &str = "SELECT id, prefix, machines, used, until FROM factory";
 
@@ -25,7 +27,7 @@ impl<S: Sql + ?Sized> Tables for S {
     }
 
     fn each_machine(&self, each: &mut dyn FnMut(Machine) -> bool) -> Result<()> {
-        let query = format!("{MACHINE} WHERE idx >= ?1 ORDER BY idx LIMIT ?2");
+        let query = format!("{MACHINE} WHERE machine.idx >= ?1 ORDER BY machine.idx LIMIT ?2");
         let mut first = 0_u32;
         loop {
             let limits = [first.into(), ROWS_AT_ONCE.into()];
@@ -44,12 +46,12 @@ impl<S: Sql + ?Sized> Tables for S {
     }
 
     fn machine(&self, index: u32) -> Result<Option<Machine>> {
-        let query = format!("{MACHINE} WHERE idx = ?1");
+        let query = format!("{MACHINE} WHERE machine.idx = ?1");
         one(self, &query, &[index.into()], machine)
     }
 
     fn last_machine(&self, name: &str) -> Result<Option<Machine>> {
-        let query = format!("{MACHINE} WHERE name = ?1 ORDER BY idx DESC LIMIT 1");
+        let query = format!("{MACHINE} WHERE name = ?1 ORDER BY machine.idx DESC LIMIT 1");
         one(self, &query, &[name.into()], machine)
     }
 
@@ -177,9 +179,14 @@ fn offered(request: Vec<u8>, row: &mut Row) -> Result<Offered> {
 /// A row of [`MACHINE`].
 fn machine(row: &mut Row) -> Result<Machine> {
     let entry: Vec<u8> = row.take()?;
-    let decoded = RegisterEntry::decode(&entry);
+    let entry = RegisterEntry::decode(&entry);
+    let entry = entry.ok_or_else(|| damaged("a register entry does not decode"))?;
+    let (name, leaf): (String, [u8; 32]) = (row.take()?, row.take()?);
+    if name != entry.name.as_str() || leaf != entry.leaf_hash() {
+        return Err(damaged("a row is not the one that the register has"));
+    }
     Ok(Machine {
-        entry: decoded.ok_or_else(|| damaged("a register entry does not decode"))?,
+        entry,
         enrolled_at: row.take()?,
         revoked_in: row.take()?,
         salt: row.take()?,

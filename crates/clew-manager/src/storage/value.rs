@@ -136,6 +136,11 @@ impl Row {
         Self(values.into_iter())
     }
 
+    /// All values that were not taken.
+    pub(crate) fn into_values(self) -> Vec<Value<'static>> {
+        self.0.collect()
+    }
+
     /// Takes the next value.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ pub use log::{
     Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
     LogProve, LogPublish, LogServe, LogVerify, LogWitness,
 };
-pub use manager::{Manager, ManagerServe};
+pub use manager::{Manager, ManagerBackup, ManagerCheck, ManagerRestore, ManagerServe};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };

@@ -1,5 +1,7 @@
 //! `clew manager`: a group's manager as a service.
 
+mod backup;
+
 use crate::cli::{Manager, ManagerServe};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -15,6 +17,9 @@ use std::os::unix::fs::DirBuilderExt;
 pub fn run(arguments: &Manager) -> Result<Status, Failure> {
     match arguments {
         Manager::Serve(arguments) => serve(arguments),
+        Manager::Backup(arguments) => backup::backup(arguments),
+        Manager::Restore(arguments) => backup::restore(arguments),
+        Manager::Check(arguments) => backup::check(arguments),
     }
 }
 

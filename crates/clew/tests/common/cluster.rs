@@ -93,7 +93,9 @@ pub fn psql(socket: &Path, statement: &str) -> String {
     let mut psql = Command::new("psql");
     psql.arg("-h").arg(socket);
     psql.args(["-U", "postgres", "-d", "postgres", "-X", "-q", "-A", "-t"]);
-    let done = psql.args(["-v", "ON_ERROR_STOP=1", "-c", statement]).output();
+    let done = psql
+        .args(["-v", "ON_ERROR_STOP=1", "-c", statement])
+        .output();
     let done = done.unwrap();
     assert!(done.status.success(), "{statement}: {done:?}");
     String::from_utf8(done.stdout).unwrap()
@@ -102,7 +104,10 @@ pub fn psql(socket: &Path, statement: &str) -> String {
 fn run(programs: &Path, folder: &Path) -> Child {
     let mut server = as_owner(&programs.join("postgres"));
     server.arg("-D").arg(folder.join("data"));
-    server.arg("-k").arg(folder).args(["-c", "listen_addresses="]);
+    server
+        .arg("-k")
+        .arg(folder)
+        .args(["-c", "listen_addresses="]);
     server.stdout(Stdio::null()).stderr(Stdio::null());
     let server = server.spawn().unwrap();
     let started = Instant::now();
@@ -135,5 +140,9 @@ fn is_root() -> bool {
 
 fn id(arguments: &[&str]) -> u32 {
     let id = Command::new("id").args(arguments).output().unwrap();
-    String::from_utf8(id.stdout).unwrap().trim().parse().unwrap()
+    String::from_utf8(id.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
 }
