@@ -2,8 +2,10 @@
 //! because each costs a link.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod backup;
 mod batch;
 mod common;
+mod connection;
 mod join;
 mod keys;
 mod opening_key;

@@ -6,8 +6,9 @@ use std::env;
 use std::process::Command;
 
 /// Look into the file of SQLite, or copy it.
-const SQLITE_ONLY: [&str; 14] = [
+const SQLITE_ONLY: [&str; 15] = [
     "upgrade::",
+    "sqlite_",
     "join::files::a_damaged_offer_is_not_given",
     "join::refusals::a_credential_under_another_history_is_refused",
     "revoke::after_65536_steps_a_rebase_is_due",
