@@ -34,8 +34,8 @@ const MAX_LANES: u32 = 16;
 pub const MIN_KEY_FILE_BYTES: usize = 16;
 
 /// kind (1), salt (16), memory (4), passes (4), lanes (4), nonce (24)
-const HEAD_BYTES: usize = 53;
-const NONCE_AT: usize = 29;
+pub(crate) const HEAD_BYTES: usize = 53;
+pub(crate) const NONCE_AT: usize = 29;
 
 /// What encrypts and decrypts a key file.
 pub enum Secret {
@@ -87,10 +87,16 @@ pub fn needs(text: &str) -> Result<Needs, TextError> {
     if armor::label(text)? != LABEL {
         return Ok(Needs::Nothing);
     }
-    match armor::decode(text, LABEL)?.first() {
-        Some(&BY_PASSPHRASE) => Ok(Needs::Passphrase),
-        Some(&BY_KEY_FILE) => Ok(Needs::KeyFile),
-        _ => Err(TextError::Damaged),
+    let kind = armor::decode(text, LABEL)?.first().copied();
+    kind.and_then(kind_of).ok_or(TextError::Damaged)
+}
+
+/// What a head that begins with this byte needs.
+pub(crate) fn kind_of(first: u8) -> Option<Needs> {
+    match first {
+        BY_PASSPHRASE => Some(Needs::Passphrase),
+        BY_KEY_FILE => Some(Needs::KeyFile),
+        _ => None,
     }
 }
 
@@ -101,16 +107,7 @@ pub fn encrypt(
     secret: &Secret,
     rng: &mut impl CryptoRng,
 ) -> Zeroizing<String> {
-    let mut head = [0; HEAD_BYTES];
-    head[0] = match secret {
-        Secret::Passphrase(_) => BY_PASSPHRASE,
-        Secret::KeyFile(_) => BY_KEY_FILE,
-    };
-    rng.fill_bytes(&mut head[1..17]);
-    for (at, value) in [(17, MEMORY_KIB), (21, PASSES), (25, LANES)] {
-        head[at..at + 4].copy_from_slice(&value.to_be_bytes());
-    }
-    rng.fill_bytes(&mut head[NONCE_AT..]);
+    let head = new_head(secret, rng);
     let cipher = cipher(&head, secret).expect("our own parameters are in bounds");
     let ciphertext = cipher
         .encrypt(
@@ -126,6 +123,21 @@ pub fn encrypt(
         LABEL,
         &[&head, ciphertext.as_slice()].concat(),
     )
+}
+
+/// The head of what is encrypted with a secret: its salt and nonce are fresh.
+pub(crate) fn new_head(secret: &Secret, rng: &mut impl CryptoRng) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[0] = match secret {
+        Secret::Passphrase(_) => BY_PASSPHRASE,
+        Secret::KeyFile(_) => BY_KEY_FILE,
+    };
+    rng.fill_bytes(&mut head[1..17]);
+    for (at, value) in [(17, MEMORY_KIB), (21, PASSES), (25, LANES)] {
+        head[at..at + 4].copy_from_slice(&value.to_be_bytes());
+    }
+    rng.fill_bytes(&mut head[NONCE_AT..]);
+    head
 }
 
 /// Decrypts the text of an encrypted key file. With a passphrase this takes as much memory as the file
@@ -160,7 +172,10 @@ fn nonce(head: &[u8; HEAD_BYTES]) -> XNonce {
     nonce
 }
 
-fn cipher(head: &[u8; HEAD_BYTES], secret: &Secret) -> Result<XChaCha20Poly1305, DecryptError> {
+pub(crate) fn cipher(
+    head: &[u8; HEAD_BYTES],
+    secret: &Secret,
+) -> Result<XChaCha20Poly1305, DecryptError> {
     let salt = &head[1..17];
     let mut key = Zeroizing::new([0; 32]);
     match (head[0], secret) {

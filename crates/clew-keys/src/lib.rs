@@ -8,6 +8,7 @@
 //!   after a rebase also with a [`witness_file`].
 //! - [`post`] is what authors post on a board.
 //! - [`join`] has the files by which a device joins from its own host, and the device's side.
+//! - [`sealed_stream`] encrypts files of any length, such as backups.
 //! - [`files`] writes files that appear whole or not at all.
 //!
 //! The clock and the randomness are arguments; [`files`] alone touches the disk.
@@ -17,6 +18,7 @@ pub mod files;
 pub mod join;
 mod key_file;
 pub mod post;
+pub mod sealed_stream;
 mod text_file;
 pub mod update;
 pub mod witness_file;

@@ -177,8 +177,46 @@ pub enum StoreError {
     /// The store's database is damaged, or is another program's.
     #[error("{0}: this database is damaged or of another program")]
     OtherDatabase(PathBuf),
+    /// What should be a backup is not one, is not whole, or cannot be written.
+    #[error("backup: {0}")]
+    Backup(String),
+    /// A page of the database is damaged.
+    #[error("{0}: this database is damaged")]
+    DamagedDatabase(PathBuf),
+    /// What names the database is not the URL of one.
+    #[error("not the URL of a database: {0}")]
+    DatabaseUrl(String),
+    /// The database is on another host, and clew does not encrypt what it sends there.
+    #[error(
+        "need a database on this host, by its socket or a loopback address: what is sent is not \
+         encrypted"
+    )]
+    OtherHost,
+    /// The database's server cannot be connected to.
+    #[error("{database}: cannot connect: {}", told(&**error))]
+    Unreachable {
+        /// The database.
+        database: PathBuf,
+        /// The reason.
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server does not sync what it acknowledges.
+    #[error("{0}: this server runs with fsync off: what it acknowledges can be lost")]
+    NoSync(PathBuf),
+    /// The connection to the database was lost; nothing was changed.
+    #[error("{0}: the connection was lost: nothing was changed")]
+    Lost(PathBuf),
+    /// The connection was lost while a change was committed, and the server does not say what came of it.
+    #[error("{0}: the connection was lost: the change may have been made or not")]
+    Unanswered(PathBuf),
+    /// The database has no tables of a group.
+    #[error("{0}: this database does not have a group")]
+    NoGroup(PathBuf),
+    /// The database has tables of a group already.
+    #[error("{0}: this database already has a group")]
+    HasGroup(PathBuf),
     /// The database refused.
-    #[error("{path}: database: {error}")]
+    #[error("{path}: database: {}", told(&**error))]
     Database {
         /// The database.
         path: PathBuf,
@@ -195,7 +233,46 @@ pub enum StoreError {
     },
 }
 
+/// An error with its causes: that of PostgreSQL's client alone says little.
+fn told(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(why) = cause {
+        let why = why.to_string();
+        if !text.contains(&why) {
+            text = format!("{text}: {why}");
+        }
+        cause = cause.and_then(std::error::Error::source);
+    }
+    text
+}
+
 impl StoreError {
+    /// Whether the database or the disk is why: what was asked may be asked again.
+    pub fn is_of_database(&self) -> bool {
+        matches!(
+            self,
+            Self::Database { .. }
+                | Self::DamagedDatabase(_)
+                | Self::Damaged(_)
+                | Self::Io { .. }
+                | Self::Lost(_)
+                | Self::NoSync(_)
+                | Self::Unanswered(_)
+                | Self::Unreachable { .. }
+        )
+    }
+
+    /// Whether the disk is full, of this host or of the database's server.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            Self::Io { error, .. } => error.kind() == io::ErrorKind::StorageFull,
+            Self::Database { error, .. } => crate::storage::is_disk_full(&**error),
+            Self::NotPublished(error) => error.is_disk_full(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn not_published(error: Self) -> Self {
         Self::NotPublished(Box::new(error))
     }

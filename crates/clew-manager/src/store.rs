@@ -15,7 +15,9 @@
 //! between is repaired by the next [`Store::open`].
 
 mod author;
+mod backup;
 mod batch;
+mod check;
 mod create;
 mod enrol;
 mod epochs;
@@ -30,6 +32,7 @@ mod search;
 mod witnesses;
 
 pub use author::AdmittedAuthor;
+pub use backup::Backup;
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
@@ -38,6 +41,7 @@ pub use join::Invitation;
 pub use outbox::OutboxEntry;
 pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use register::Machine;
+pub(crate) use register::holes;
 pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
 

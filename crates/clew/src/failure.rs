@@ -197,8 +197,23 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
-        StoreError::Damaged(_) | StoreError::OtherDatabase(_) => {
-            "restore a backup of the group's directory"
+        StoreError::Damaged(_) | StoreError::OtherDatabase(_) | StoreError::DamagedDatabase(_) => {
+            "run clew manager check DIR, then clew manager restore with the newest backup"
+        }
+        StoreError::Backup(_) => "use another backup, or a disk with more room",
+        StoreError::DatabaseUrl(_) | StoreError::OtherHost => {
+            "use a URL such as postgres://clew@%2Frun%2Fpostgresql/clew"
+        }
+        StoreError::Unreachable { .. } | StoreError::Lost(_) => {
+            "start the database, then run the command again"
+        }
+        StoreError::Unanswered(_) => {
+            "start the database, and look with clew group list DIR before you repeat the command"
+        }
+        StoreError::NoSync(_) => "set fsync = on in postgresql.conf and restart the server",
+        StoreError::HasGroup(_) => "use an empty database, or a URL with another schema",
+        StoreError::NoGroup(_) => {
+            "if clew group create was interrupted, remove the directory and create the group again"
         }
         StoreError::RegisterMoved => "run the command again",
         StoreError::Busy(_) => "wait for the other command, then run this one again",

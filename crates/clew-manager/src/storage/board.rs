@@ -1,9 +1,17 @@
-//! What the database has of authors and of the board.
+//! What the database has of authors and of the board, whichever database it is.
 
-use super::Result;
+use super::tables::{all, damaged, one};
+use super::value::{Row, Value};
+use super::{Begun, Result, Sql};
 use crate::store::AdmittedAuthor;
+use clew_evidence::signed::strict_key;
 use clew_keys::Author;
 use clew_log::entry::Role;
+
+const AUTHOR: &str = "SELECT signs, receives, name, role, idx, admitted_at FROM author";
+
+/// Posts that are read at once: each may be large.
+const POSTS_AT_ONCE: u32 = 16;
 
 /// What can be read.
 pub(crate) trait BoardTables {
@@ -69,4 +77,176 @@ pub(crate) struct NewPost<'a> {
     pub now: u64,
     pub day: u64,
     pub bytes: &'a [u8],
+}
+
+impl<S: Sql + ?Sized> BoardTables for S {
+    fn authors(&self) -> Result<Vec<AdmittedAuthor>> {
+        all(self, &format!("{AUTHOR} ORDER BY seq"), &[], author)
+    }
+
+    fn author(&self, key: &[u8; 32]) -> Result<Option<AdmittedAuthor>> {
+        let query = format!("{AUTHOR} WHERE signs = ?1");
+        one(self, &query, &[key.into()], author)
+    }
+
+    fn post_place(&self, id: &[u8; 32]) -> Result<Option<u64>> {
+        let query = "SELECT place FROM post WHERE id = ?1";
+        one(self, query, &[id.into()], |row| row.take())
+    }
+
+    fn count_posts(&self, topic: &[u8; 32], author: Option<&[u8; 32]>) -> Result<u64> {
+        match author {
+            None => {
+                let query = "SELECT coalesce(max(place), 0) FROM post WHERE topic = ?1";
+                count(self, query, &[topic.into()])
+            }
+            Some(author) => {
+                let query = "SELECT count(*) FROM post WHERE topic = ?1 AND author = ?2";
+                count(self, query, &[topic.into(), author.into()])
+            }
+        }
+    }
+
+    fn count_seats(&self, topic: &[u8; 32]) -> Result<u64> {
+        let query = "SELECT count(*) FROM seat WHERE topic = ?1";
+        count(self, query, &[topic.into()])
+    }
+
+    fn is_seated(&self, topic: Option<&[u8; 32]>, key: &[u8; 32]) -> Result<bool> {
+        let found: Option<i64> = match topic {
+            Some(topic) => {
+                let query = "SELECT 1 FROM seat WHERE signs = ?1 AND topic = ?2";
+                one(self, query, &[key.into(), topic.into()], |row| row.take())?
+            }
+            None => {
+                let query = "SELECT 1 FROM seat WHERE signs = ?1 LIMIT 1";
+                one(self, query, &[key.into()], |row| row.take())?
+            }
+        };
+        Ok(found.is_some())
+    }
+
+    fn posted(&self, author: &[u8], day: u64) -> Result<(u64, u64)> {
+        let query = "SELECT topics, bytes FROM posted WHERE author = ?1 AND day = ?2";
+        let posted = one(self, query, &[author.into(), day.into()], |row| {
+            Ok((row.take()?, row.take()?))
+        })?;
+        Ok(posted.unwrap_or((0, 0)))
+    }
+
+    fn last_post(&self) -> Result<u64> {
+        count(self, "SELECT coalesce(max(seq), 0) FROM post", &[])
+    }
+
+    fn posts(&self, topic: &[u8; 32], after: u64, bytes: usize) -> Result<Vec<(u64, Vec<u8>)>> {
+        let query = "SELECT place, bytes FROM post WHERE topic = ?1 AND place > ?2
+                     ORDER BY place LIMIT ?3";
+        let (mut posts, mut size, mut after) = (Vec::new(), 0, after);
+        while size < bytes {
+            let values = [topic.into(), after.into(), POSTS_AT_ONCE.into()];
+            let found: Vec<(u64, Vec<u8>)> =
+                all(self, query, &values, |row| Ok((row.take()?, row.take()?)))?;
+            let is_last = found.len() < POSTS_AT_ONCE as usize;
+            for (place, post) in found {
+                if size < bytes {
+                    size += post.len();
+                    after = place;
+                    posts.push((place, post));
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(posts)
+    }
+
+    fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>> {
+        let query = "SELECT topic FROM post WHERE kind = ?1 ORDER BY seq";
+        all(self, query, &[kind.into()], |row| row.take())
+    }
+
+    fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>> {
+        let query = "SELECT seq, topic FROM post WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        all(self, query, &[after.into(), most.into()], |row| {
+            Ok((row.take()?, row.take()?))
+        })
+    }
+}
+
+impl<B: Begun> BoardChanges for B {
+    fn add_author(&self, author: &Author, role: Role, now: u64) -> Result<()> {
+        let [role, index] = role.code();
+        let command = "INSERT INTO author (seq, signs, receives, name, role, idx, admitted_at)
+             VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM author), ?1, ?2, ?3, ?4, ?5, ?6)";
+        let values = [
+            author.signs.as_bytes().into(),
+            (&author.receives).into(),
+            author.name.as_str().into(),
+            role.into(),
+            index.into(),
+            now.into(),
+        ];
+        self.change(command, &values).map(drop)
+    }
+
+    fn set_author_role(&self, key: &[u8; 32], role: Role) -> Result<()> {
+        let [role, index] = role.code();
+        let command = "UPDATE author SET role = ?2, idx = ?3 WHERE signs = ?1";
+        let values = [key.into(), role.into(), index.into()];
+        self.change(command, &values).map(drop)
+    }
+
+    fn add_seat(&self, topic: &[u8; 32], key: &[u8; 32]) -> Result<()> {
+        let command = "INSERT INTO seat (topic, signs) VALUES (?1, ?2)";
+        self.change(command, &[topic.into(), key.into()]).map(drop)
+    }
+
+    fn add_post(&self, post: &NewPost<'_>) -> Result<()> {
+        let command = "INSERT INTO post (seq, topic, place, author, kind, id, posted_at, bytes)
+             VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM post), ?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let values = [
+            post.topic.into(),
+            post.place.into(),
+            post.author.into(),
+            post.kind.into(),
+            post.id.into(),
+            post.now.into(),
+            post.bytes.into(),
+        ];
+        self.change(command, &values)?;
+        let topics = i64::from(post.place == 1);
+        let bytes = post.bytes.len() as i64;
+        let command = "INSERT INTO posted (author, day, topics, bytes) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (author, day) DO UPDATE
+                     SET topics = posted.topics + ?3, bytes = posted.bytes + ?4";
+        // An author's day, and the board in all.
+        for (author, day) in [(&post.author[..], post.day), (&[], 0)] {
+            let values = [author.into(), day.into(), topics.into(), bytes.into()];
+            self.change(command, &values)?;
+        }
+        Ok(())
+    }
+}
+
+fn count<S: Sql + ?Sized>(db: &S, query: &str, values: &[Value<'_>]) -> Result<u64> {
+    Ok(one(db, query, values, |row| row.take())?.unwrap_or(0))
+}
+
+/// A row of [`AUTHOR`].
+fn author(row: &mut Row) -> Result<AdmittedAuthor> {
+    let signs = strict_key(&row.take()?).ok_or_else(|| damaged("an author's key is not one"))?;
+    let receives = row.take()?;
+    let name: String = row.take()?;
+    let name = name.parse();
+    let role = Role::from_code([row.take()?, row.take()?]);
+    Ok(AdmittedAuthor {
+        author: Author {
+            signs,
+            receives,
+            name: name.map_err(|_| damaged("an author's name is not one"))?,
+        },
+        role: role.ok_or_else(|| damaged("an author's role is not one"))?,
+        admitted_at: row.take()?,
+    })
 }

@@ -1,19 +1,91 @@
-//! The database of one group: the one interface to it, and [`sqlite`], which implements it.
+//! The database of one group: a file of SQLite within its directory, or a database of PostgreSQL that
+//! `issuer/database` names.
 //!
 //! [`Database`] begins transactions, [`Tables`] reads, [`Transaction`] writes. Nothing else in this
-//! crate knows which database it is.
+//! crate knows which database it is. Both databases get the same statements: [`tables`] and [`changes`]
+//! have them, on [`Sql`], which [`sqlite`] and [`postgres`] implement.
 
 mod board;
+mod changes;
+mod founding;
+mod postgres;
 mod sqlite;
+mod tables;
+mod value;
 
 pub(crate) use board::{BoardChanges, BoardTables, NewPost};
-pub(crate) use sqlite::{create, open};
+pub(crate) use founding::{create, fill_outbox};
 
 use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::Name;
+use std::io::ErrorKind;
+use std::path::Path;
+pub(crate) use value::{Row, Value};
+use zeroize::Zeroizing;
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
+
+/// Names a database of PostgreSQL within a group's directory; without this file it is one of SQLite.
+pub(crate) const SERVER: &str = "issuer/database";
+
+/// The tables, in the words of SQLite.
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of their layout.
+pub(crate) const LAYOUT_VERSION: i64 = 6;
+
+/// Opens the database of a group's directory; one that is not ours is refused before anything is read
+/// from it.
+pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
+    match server(dir)? {
+        Some(url) => postgres::open(&url),
+        None => sqlite::open(dir),
+    }
+}
+
+/// Whether a database refused because its disk is full.
+pub(crate) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    sqlite::is_disk_full(error) || postgres::is_disk_full(error)
+}
+
+/// The URL of the database that a directory names, if it names one.
+fn server(dir: &Path) -> Result<Option<Zeroizing<String>>> {
+    let path = dir.join(SERVER);
+    match std::fs::read_to_string(&path) {
+        Ok(url) => Ok(Some(Zeroizing::new(url.trim().to_owned()))),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(StoreError::io(&path)(error)),
+    }
+}
+
+/// Takes a row, and its table's name.
+pub(crate) type DumpedRow<'e> = &'e mut (dyn FnMut(&'static str, Row) -> Result<()> + Send);
+
+/// The names of all tables, in the order of the schema.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let names = SCHEMA
+        .lines()
+        .filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    names.filter_map(|rest| rest.split(' ').next())
+}
+
+/// A connection that runs statements. Parameters are `?1`, `?2`, ....
+pub(crate) trait Sql {
+    /// The rows of a query.
+    fn query(&self, query: &str, values: &[Value<'_>]) -> Result<Vec<Row>>;
+
+    /// Runs a statement, and returns how many rows it changed.
+    fn change(&self, command: &str, values: &[Value<'_>]) -> Result<usize>;
+}
+
+/// A transaction that can write. Dropped, it never happened.
+pub(crate) trait Begun: Sql {
+    /// Makes it durable.
+    fn commit(self) -> Result<()>;
+}
 
 /// An open database.
 pub(crate) trait Database: Tables + Send {
@@ -23,6 +95,13 @@ pub(crate) trait Database: Tables + Send {
 
     /// The same without waiting. Returns `None` if another process is changing the store.
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>>;
+
+    /// Calls `each` for every row of every table, as of one moment, in the order of the tables: rows that
+    /// refer to others come after them. `each` does not use the database.
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
+
+    /// Has the database check its own pages and indexes, as far as it can.
+    fn check(&self) -> Result<()>;
 }
 
 /// What can be read.
@@ -81,6 +160,9 @@ pub(crate) trait Transaction: Tables + BoardChanges {
     /// Adds a signed checkpoint of the register.
     fn add_checkpoint(&self, machines: u32, root: &[u8; 32], part: &[u8]) -> Result<()>;
 
+    /// Adds the register's first signed head.
+    fn add_head(&self, part: &[u8]) -> Result<()>;
+
     /// Replaces the register's signed head, which ends every change of the group file.
     fn set_head(&self, part: &[u8]) -> Result<()>;
 
@@ -119,6 +201,9 @@ pub(crate) trait Transaction: Tables + BoardChanges {
 
     /// Takes a row from the queue, if it is there.
     fn unqueue(&self, index: u32) -> Result<()>;
+
+    /// Adds a row as another database has it. `table` is one of [`tables`].
+    fn insert(&self, table: &'static str, row: Row) -> Result<()>;
 
     /// Adds the right of a factory, made at `now` (nanoseconds since 1970).
     fn add_factory(&self, factory: &Factory, now: u64) -> Result<()>;

@@ -353,12 +353,9 @@ fn nonce_of(round: &JoinRound) -> &[u8; 32] {
 
 /// The error of one round; one that concerns all rounds is the other one.
 fn single(error: StoreError) -> Result<StoreError, StoreError> {
-    match error {
-        StoreError::Database { .. }
-        | StoreError::Busy(_)
-        | StoreError::Damaged(_)
-        | StoreError::Io { .. } => Err(error),
-        error => Ok(error),
+    match error.is_of_database() || matches!(error, StoreError::Busy(_)) {
+        true => Err(error),
+        false => Ok(error),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
-use crate::storage;
+use crate::storage::{self, Transaction};
 use clew_evidence::{
     Genesis, GroupLog, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part,
 };
@@ -85,6 +85,22 @@ impl Store {
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
     ) -> Result<Created, StoreError> {
+        Self::create_in(dir, None, group, secret, rng)
+    }
+
+    /// The same with a database of PostgreSQL, if `database` has its URL. It is committed once the
+    /// directory is in its place: killed in between, the directory is there and has no group.
+    ///
+    /// # Errors
+    /// As [`Store::create`]; [`StoreError::HasGroup`] if the database has a group's tables;
+    /// [`StoreError::DatabaseUrl`], [`StoreError::OtherHost`], [`StoreError::Unreachable`].
+    pub fn create_in(
+        dir: &Path,
+        database: Option<&str>,
+        group: NewGroup,
+        secret: Option<&Secret>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Created, StoreError> {
         let parent = directory(dir);
         fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
         // Of mode 0700. If the process is killed, it stays.
@@ -93,7 +109,14 @@ impl Store {
         let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
-        place(making, dir)?;
+        let path = making.path().to_owned();
+        let mut making = Some(making);
+        let mut finish = || {
+            settle(&path)?;
+            making.take().map_or(Ok(()), |making| place(making, dir))
+        };
+        let mut fill = |db: &dyn Transaction| founding.fill(db);
+        storage::create(&path, database, &mut fill, &mut finish)?;
         let key = |key: &TrusteeKeyFile| dir.join(trustee_key(key.trustee().index()));
         Ok(Created {
             store: Self::open(dir)?,
@@ -107,7 +130,7 @@ fn trustee_key(index: u8) -> PathBuf {
 }
 
 /// Gives the finished directory its name; an empty directory of that name is replaced.
-fn place(making: tempfile::TempDir, dir: &Path) -> Result<(), StoreError> {
+pub(super) fn place(making: tempfile::TempDir, dir: &Path) -> Result<(), StoreError> {
     fs::rename(making.path(), dir).map_err(|error| match error.kind() {
         std::io::ErrorKind::DirectoryNotEmpty
         | std::io::ErrorKind::AlreadyExists
@@ -119,6 +142,18 @@ fn place(making: tempfile::TempDir, dir: &Path) -> Result<(), StoreError> {
     })?;
     let _ = making.keep(); // its name is gone: nothing is left to remove
     files::sync_directory(directory(dir)).map_err(StoreError::io(dir))
+}
+
+/// Syncs the folders of a directory that is made. The group file has a place only: opening the store
+/// writes it from the database.
+pub(super) fn settle(dir: &Path) -> Result<(), StoreError> {
+    for folder in [GROUP_FILE, ISSUER_KEY] {
+        let folder = dir.join(directory(Path::new(folder)));
+        files::sync_directory(&folder).map_err(StoreError::io(&folder))?;
+    }
+    fs::set_permissions(dir, public_directory())
+        .and_then(|()| files::sync_directory(dir))
+        .map_err(StoreError::io(dir))
 }
 
 /// Everything that a new group starts from.
@@ -200,15 +235,11 @@ impl Founding {
             let path = dir.join(trustee_key(key.trustee().index()));
             write_key(&path, key, secret, rng)?;
         }
-        self.write_database(dir)?;
-        // A place for the group file; opening the store writes it from the database.
-        files::sync_directory(&dir.join(directory(Path::new(GROUP_FILE))))
-            .and_then(|()| fs::set_permissions(dir, public_directory()))
-            .and_then(|()| files::sync_directory(dir))
-            .map_err(StoreError::io(dir))
+        Ok(())
     }
 
-    fn write_database(&self, dir: &Path) -> Result<(), StoreError> {
+    /// The first rows of the database.
+    fn fill(&self, db: &dyn Transaction) -> Result<(), StoreError> {
         let head = RegisterHead {
             last: self.genesis.epoch_id(),
             time: WallTime::from_nanos(self.now),
@@ -217,8 +248,9 @@ impl Founding {
             hashes: Vec::new(),
         };
         let manager = &self.issuer.manager;
-        let record = sign_part(&self.genesis.encode(), manager);
-        storage::create(dir, &record, &sign_part(&head.encode(), manager))
+        db.add_record(0, &sign_part(&self.genesis.encode(), manager))?;
+        db.add_head(&sign_part(&head.encode(), manager))?;
+        storage::fill_outbox(db)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::epochs::RevokedRows;
 use super::join::gamma;
-use super::register::{append, write_head};
+use super::register::{append, check_tree, write_head};
 use super::revoke::not_before_newest;
 use super::{LOG_ENROLLED, Locked, Machine, Store, enrolled_body};
 use crate::error::StoreError;
@@ -173,6 +173,7 @@ impl<'a> Place<'a> {
             salt: self.salt.to_vec(),
         })?;
         let (db, machines) = (&*self.transaction, self.group.register().machines);
+        check_tree(db, self.group)?;
         let leaf = append(db, machines, entry)?;
         db.send(LOG_ENROLLED, &enrolled_body(machines, &[leaf]))?;
         let last = self.group.last_id();

@@ -76,11 +76,17 @@ impl Store {
         let index = machine.entry.index;
         let machines = self.size_with(index);
         let hashes = from_nodes(&*self.db, |nodes| inclusion(index, machines, nodes))?;
-        Ok(EvidenceRow {
+        let row = EvidenceRow {
             entry: machine.entry.clone(),
             machines,
             hashes: hashes.ok_or_else(holes)?,
-        })
+        };
+        match row.is_in_register_of(&self.group) {
+            true => Ok(row),
+            false => Err(StoreError::Damaged(
+                "a row's proof does not hold".to_owned(),
+            )),
+        }
     }
 
     /// The size of the register for which [`Store::row`] makes the row of that index.
@@ -169,7 +175,7 @@ pub(super) fn at(db: &dyn Tables, index: u32) -> Result<Machine, StoreError> {
     db.machine(index)?.ok_or_else(missing)
 }
 
-pub(super) fn holes() -> StoreError {
+pub(crate) fn holes() -> StoreError {
     StoreError::Damaged("the register's tree has holes".to_owned())
 }
 
@@ -205,6 +211,18 @@ fn proof(db: &dyn Transaction, machines: u32) -> Result<Vec<[u8; 32]>, StoreErro
     match db.last_checkpoint()? {
         Some(last) => from_nodes(db, |nodes| consistency(last, machines, nodes))?.ok_or_else(holes),
         None => Ok(Vec::new()),
+    }
+}
+
+/// Checks that the nodes on which the next rows stand lead to the register's root. A damaged one would
+/// make a head that no reader accepts.
+pub(super) fn check_tree(db: &dyn Transaction, group: &GroupFile) -> Result<(), StoreError> {
+    let register = group.register();
+    match register.machines == 0 || root_of(db, register.machines)? == register.root {
+        true => Ok(()),
+        false => Err(StoreError::Damaged(
+            "the register's tree does not lead to its root".to_owned(),
+        )),
     }
 }
 

@@ -2,12 +2,15 @@
 //! because each costs a link.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod backup;
 mod batch;
 mod board;
 mod common;
+mod connection;
 mod join;
 mod keys;
 mod opening_key;
+mod postgres;
 mod promise;
 mod rebase;
 mod register;
@@ -17,6 +20,9 @@ mod threats;
 mod trustee;
 mod update;
 mod upgrade;
+
+#[path = "../../../clew/tests/common/skipped.rs"]
+mod skipped;
 
 #[path = "../../../clew-trustee/tests/dkg/run.rs"]
 #[allow(dead_code, reason = "the tests of clew-trustee use the rest")]

@@ -321,7 +321,7 @@ fn a_directory_that_is_no_store_is_refused() {
     // What the system refuses to show may be a store.
     std::os::unix::fs::symlink("g", &dir).unwrap();
     assert!(
-        matches!(refused(), StoreError::Io { path, .. } if path == dir.join("issuer/store.db"))
+        matches!(refused(), StoreError::Io { path, .. } if path == dir.join("issuer/database"))
     );
     fs::remove_file(&dir).unwrap();
     create(&dir, Scheme::Xr, quorum(2, 3), 1).unwrap();

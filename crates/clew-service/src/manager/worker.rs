@@ -351,6 +351,15 @@ fn too_many_attempts() -> Problem {
     }
 }
 
+/// The reason names no path. What a round asked for may have been done: asked again, it gets the same
+/// answer.
+fn store_failed(why: &str) -> Problem {
+    Problem {
+        retry_after: Some(BUSY_SECONDS),
+        ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store", why)
+    }
+}
+
 /// What a device is told. What concerns the store alone is for its operator.
 fn problem(error: &StoreError) -> Problem {
     let (status, rule) = match error {
@@ -370,12 +379,15 @@ fn problem(error: &StoreError) -> Problem {
         StoreError::Busy(_) => {
             return Problem::busy(BUSY_SECONDS, "the store is busy");
         }
+        error if error.is_disk_full() => {
+            return store_failed("the manager's disk is full: ask again later");
+        }
+        error if error.is_of_database() => {
+            return store_failed("the manager's store failed: ask again later");
+        }
         _ => {
-            let why = "the store failed: nothing was changed, and its operator is told why";
-            return Problem {
-                retry_after: Some(BUSY_SECONDS),
-                ..Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "store", why)
-            };
+            let why = "the store refused: nothing was changed, and its operator is told why";
+            return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "store", why);
         }
     };
     Problem::new(status, rule, error)

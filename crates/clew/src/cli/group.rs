@@ -61,6 +61,10 @@ pub struct GroupCreate {
     /// this log has [default: none]
     #[arg(long, value_name = "VKEY", value_parser = log_key)]
     pub log: Option<Box<GroupLog>>,
+    /// Keep the store in this database of PostgreSQL on this host, as
+    /// postgres://USER@%2Frun%2Fpostgresql/NAME [default: a file of SQLite in DIR]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
     /// What encrypts the new keys.
     #[command(flatten)]
     pub seal: Seal,

@@ -2,7 +2,7 @@
 
 use super::flow::duration;
 use super::parse_address;
-use crate::secrets::Unlock;
+use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::Name;
 use std::net::SocketAddr;
@@ -22,6 +22,15 @@ const PLAN_HELP: &str = "\
                clew group reopen acme --from-board ID
 If a trustee cheats or stays away, make a new plan without it.";
 
+const BACKUP_HELP: &str = "\
+The backup has the names of all machines. It never has the shares of trustees. Without --with-keys,
+keep issuer/issuer.key of DIR elsewhere: without it nobody can enrol or revoke.";
+
+const RESTORE_HELP: &str = "\
+An older backup would revive machines that were revoked since. Give --published the newest group file,
+from a device or a web server. To change the database of a store, stop its service, then run clew manager
+backup --with-keys and clew manager restore --database.";
+
 /// `clew manager`
 #[derive(Subcommand, Debug)]
 pub enum Manager {
@@ -37,6 +46,12 @@ pub enum Manager {
     Plan(ManagerPlan),
     /// List the plans on the board, and where they stand
     Plans(ManagerAuthors),
+    /// Write a group's store into one file, while others work with it
+    Backup(ManagerBackup),
+    /// Make a group's directory from a backup
+    Restore(ManagerRestore),
+    /// Check the whole store: pages, rows, signatures, the register's tree
+    Check(ManagerCheck),
 }
 
 /// `clew manager admit`
@@ -104,6 +119,45 @@ pub struct ManagerPlan {
     pub unlock: Unlock,
 }
 
+/// `clew manager backup`
+#[derive(Args, Debug)]
+#[command(after_help = BACKUP_HELP)]
+pub struct ManagerBackup {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// File to write, with permissions 0600
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Include the issuer key and the service's certificate, as they are on disk
+    #[arg(long)]
+    pub with_keys: bool,
+    /// What encrypts the backup.
+    #[command(flatten)]
+    pub seal: Seal,
+}
+
+/// `clew manager restore`
+#[derive(Args, Debug)]
+#[command(after_help = RESTORE_HELP)]
+pub struct ManagerRestore {
+    /// Backup
+    pub backup: PathBuf,
+    /// Directory to create
+    pub dir: PathBuf,
+    /// Newest group file that anybody has. The store does not open if it is newer than the backup
+    #[arg(long, value_name = "GROUP", required_unless_present = "unchecked")]
+    pub published: Option<PathBuf>,
+    /// Compare with no group file: nothing was published since the backup
+    #[arg(long, conflicts_with = "published")]
+    pub unchecked: bool,
+    /// Keep the store in this database of PostgreSQL on this host [default: a file of SQLite in DIR]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+    /// What decrypts the backup.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
 /// Reads `I=FILE`.
 fn seat(text: &str) -> Result<(u8, PathBuf), String> {
     let read = text.split_once('=');
@@ -116,6 +170,13 @@ fn seat(text: &str) -> Result<(u8, PathBuf), String> {
 /// `clew manager authors` and `clew manager plans`
 #[derive(Args, Debug)]
 pub struct ManagerAuthors {
+    /// Group's directory
+    pub dir: PathBuf,
+}
+
+/// `clew manager check`
+#[derive(Args, Debug)]
+pub struct ManagerCheck {
     /// Group's directory
     pub dir: PathBuf,
 }

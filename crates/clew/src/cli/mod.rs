@@ -31,7 +31,8 @@ pub use log::{
     LogProve, LogPublish, LogServe, LogVerify, LogWitness,
 };
 pub use manager::{
-    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerDismiss, ManagerPlan, ManagerServe,
+    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
+    ManagerPlan, ManagerRestore, ManagerServe,
 };
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,

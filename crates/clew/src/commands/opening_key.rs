@@ -66,7 +66,9 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
         return Err(Failure::file(plan, message).hint("omit --name, or make another plan"));
     }
     let secret = arguments.seal.secret()?;
-    let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
+    let database = arguments.database.as_deref();
+    let mut rng = random::os();
+    let made = Store::create_in(&arguments.dir, database, group, secret.as_ref(), &mut rng)?;
     tell_created(&made);
     let quorum = dealing.sharing().quorum();
     say_check_code(dealing.context());

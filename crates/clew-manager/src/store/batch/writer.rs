@@ -6,7 +6,7 @@ use crate::storage::{Offered, Transaction};
 use crate::store::enrol::free;
 use crate::store::factory::claim;
 use crate::store::join::find;
-use crate::store::register::{append, write_head};
+use crate::store::register::{append, check_tree, write_head};
 use crate::store::{LOG_ENROLLED, Machine, enrolled_body};
 use clew_evidence::{GroupFile, Name, RegisterEntry};
 use clew_group::xr;
@@ -102,6 +102,9 @@ impl Writer<'_> {
                 offered: offered.joined,
                 in_force: self.joined,
             });
+        }
+        if self.leaves.is_empty() {
+            check_tree(self.transaction, self.group)?;
         }
         let index = self.machines;
         entry.index = index;

@@ -1,5 +1,8 @@
 //! What the tests share: a group's store with its issuer, and signed packets.
 
+#[path = "../../../../clew/tests/common/cluster.rs"]
+#[allow(dead_code, reason = "each program uses a part")]
+pub mod cluster;
 pub mod court;
 
 use clew_evidence::{
@@ -173,7 +176,15 @@ pub fn create(dir: &Path, scheme: Scheme, quorum: Quorum, seed: u64) -> Result<S
         log: None,
         now: NOW,
     };
-    Store::create(dir, group, None, &mut rng(seed)).map(|made| made.store)
+    let database = database();
+    let made = Store::create_in(dir, database.as_deref(), group, None, &mut rng(seed));
+    made.map(|made| made.store)
+}
+
+/// The URL of a new database, if this run is with a server.
+pub fn database() -> Option<String> {
+    let socket = std::env::var_os(cluster::SOCKET)?;
+    Some(cluster::fresh(Path::new(&socket)))
 }
 
 pub fn issuer(dir: &Path) -> IssuerKeyFile {

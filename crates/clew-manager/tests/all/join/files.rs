@@ -66,5 +66,5 @@ fn a_damaged_offer_is_not_given() {
     let damage = "UPDATE joining SET replaces = -2";
     assert_eq!(database.execute(damage, []).unwrap(), 1);
     let refused = acme.offer(&far.request(), 1).unwrap_err();
-    assert!(matches!(refused, StoreError::Database { .. }), "{refused}");
+    assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
 }

@@ -62,7 +62,9 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
         log: arguments.log.as_deref().cloned(),
         now: clock::now_ns(),
     };
-    let made = Store::create(&arguments.dir, group, secret.as_ref(), &mut random::os())?;
+    let database = arguments.database.as_deref();
+    let mut rng = random::os();
+    let made = Store::create_in(&arguments.dir, database, group, secret.as_ref(), &mut rng)?;
     tell_created(&made);
     tell_who_opens(quorum);
     if made.store.group().scheme() == Scheme::Bbs04 {

@@ -1,6 +1,7 @@
 //! `clew manager`: a group's manager as a service.
 
 mod authors;
+mod backup;
 mod plan;
 
 pub use authors::fingerprint;
@@ -27,6 +28,9 @@ pub fn run(arguments: &Manager) -> Result<Status, Failure> {
         Manager::Plan(arguments) => plan::plan(arguments),
         Manager::Plans(arguments) => plan::list(arguments),
         Manager::Authors(arguments) => authors::list(arguments),
+        Manager::Backup(arguments) => backup::backup(arguments),
+        Manager::Restore(arguments) => backup::restore(arguments),
+        Manager::Check(arguments) => backup::check(arguments),
     }
 }
 

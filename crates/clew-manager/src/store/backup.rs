@@ -1,0 +1,235 @@
+//! A store as one file, and back (`spec/backup.md`).
+//!
+//! ```text
+//! "clew-backup-1\n", then records: kind (1), length (4), content
+//!   1 about   layout (4), group id (16), made (8)
+//!   2 table   its name
+//!   3 row     of the table before it: values
+//!   4 file    length of the path (2), path within the directory, content
+//!   5 end     SHA-256 of everything before this record
+//! ```
+
+mod record;
+
+use super::check::check_tables;
+use super::create::{place, settle};
+use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store};
+use crate::error::StoreError;
+use crate::storage::{self, LAYOUT_VERSION, Row, Transaction};
+use clew_evidence::{GroupFile, GroupId};
+use clew_keys::files::{self, IfExists, MODE_PUBLIC, MODE_SECRET, directory};
+use record::{Kind, Reader, Writer};
+use std::fs::{self, DirBuilder};
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Witnesses that the public ones are copied from.
+const WITNESSES_KEPT: &str = "issuer/witnesses";
+
+/// What a backup has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// The group.
+    pub group: GroupId,
+    /// When it was made, nanoseconds since 1970.
+    pub made: u64,
+    /// Whether it has the issuer key.
+    pub has_keys: bool,
+}
+
+impl Store {
+    /// Writes the store as it is at one moment: all rows of the database, and the witnesses of the rebase
+    /// in force. With `keys` also the issuer key and the service's certificate, as they stand on disk.
+    /// The trustees' dealt shares are never in it. `now` is in nanoseconds since 1970.
+    ///
+    /// With SQLite, changes wait until the rows are written, 10 s at most, and are refused then.
+    ///
+    /// # Errors
+    /// The database's; [`StoreError::Backup`] if `to` cannot be written.
+    pub fn backup(
+        &self,
+        to: &mut (dyn Write + Send),
+        keys: bool,
+        now: u64,
+    ) -> Result<Backup, StoreError> {
+        let made = Backup {
+            group: self.group.id(),
+            made: now,
+            has_keys: keys,
+        };
+        let mut writer = Writer::new(to)?;
+        let layout = u32::try_from(LAYOUT_VERSION).unwrap_or_default();
+        let about = [&layout.to_be_bytes()[..], &made.group.0, &now.to_be_bytes()];
+        writer.record(Kind::About, &about.concat())?;
+        let mut table = "";
+        self.db.dump(&mut |of, row| {
+            if of != table {
+                table = of;
+                writer.record(Kind::Table, table.as_bytes())?;
+            }
+            writer.record(Kind::Row, &record::row(row))
+        })?;
+        for path in self.files(keys)? {
+            let content = fs::read(self.dir.join(&path)).map_err(StoreError::io(&path))?;
+            writer.record(Kind::File, &record::file(&path, &content)?)?;
+        }
+        writer.end()?;
+        Ok(made)
+    }
+
+    /// The files of a backup, by their paths within the directory.
+    fn files(&self, keys: bool) -> Result<Vec<PathBuf>, StoreError> {
+        let mut files = Vec::new();
+        let mut folders = vec![PathBuf::from(WITNESSES_KEPT)];
+        if keys {
+            files.push(ISSUER_KEY.into());
+            folders.push(SERVICE_TLS.into());
+        }
+        while let Some(folder) = folders.pop() {
+            let path = self.dir.join(&folder);
+            let entries = match fs::read_dir(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(StoreError::io(&path))?,
+            };
+            for entry in entries {
+                let entry = entry.map_err(StoreError::io(&path))?;
+                let is_folder = entry.file_type().map_err(StoreError::io(&path))?.is_dir();
+                let list = if is_folder { &mut folders } else { &mut files };
+                list.push(folder.join(entry.file_name()));
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Makes a group's directory from a backup, with a database as for [`Store::create_in`]. All of it is
+    /// checked, written and synced before the directory has its name. `published` is the newest group
+    /// file that anybody has: if it is newer than the backup, the store refuses to open, so that nobody
+    /// who was revoked since is revived.
+    ///
+    /// # Errors
+    /// [`StoreError::Backup`] if the file is not a whole backup; [`StoreError::OtherLayout`];
+    /// [`StoreError::Exists`] if the directory holds something; [`StoreError::HasGroup`] if the database
+    /// does. Then nothing is left but, of a killed process, a folder `.clew-group-...`.
+    pub fn restore(
+        from: &mut dyn Read,
+        dir: &Path,
+        database: Option<&str>,
+        published: Option<&[u8]>,
+    ) -> Result<Backup, StoreError> {
+        let parent = directory(dir);
+        fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
+        let mut making = tempfile::Builder::new();
+        making.prefix(".clew-group-").rand_bytes(16);
+        let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
+        let path = making.path().to_owned();
+        for (name, mode) in [("public", 0o755), ("issuer", 0o700), ("trustees", 0o700)] {
+            let folder = path.join(name);
+            let made = DirBuilder::new().mode(mode).create(&folder);
+            made.map_err(StoreError::io(&folder))?;
+        }
+        if let Some(published) = published {
+            let file = path.join(GROUP_FILE);
+            files::write_atomically(&file, published, MODE_PUBLIC, IfExists::Refuse)
+                .map_err(StoreError::io(&file))?;
+        }
+        let (mut reader, mut backup) = opened(from)?;
+        let mut fill = |db: &dyn Transaction| fill(db, &mut reader, &path, &mut backup).map(drop);
+        let mut making = Some(making);
+        let mut finish = || {
+            settle(&path)?;
+            making.take().map_or(Ok(()), |making| place(making, dir))
+        };
+        storage::create(&path, database, &mut fill, &mut finish)?;
+        Ok(backup)
+    }
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Backup(what.to_owned())
+}
+
+/// Reads what a backup is of.
+fn opened(from: &mut dyn Read) -> Result<(Reader<'_>, Backup), StoreError> {
+    let mut reader = Reader::new(from)?;
+    let (Kind::About, about) = reader.record()? else {
+        return Err(damaged("it does not begin with its group"));
+    };
+    let (Some(layout), Some(id), Some(made)) = (
+        about.first_chunk::<4>(),
+        about.get(4..20).and_then(|id| id.first_chunk::<16>()),
+        about.get(20..).and_then(|made| made.first_chunk::<8>()),
+    ) else {
+        return Err(damaged("it does not begin with its group"));
+    };
+    let version = i64::from(u32::from_be_bytes(*layout));
+    if version != LAYOUT_VERSION {
+        return Err(StoreError::OtherLayout {
+            path: "backup".into(),
+            version,
+            known: LAYOUT_VERSION,
+        });
+    }
+    let backup = Backup {
+        group: GroupId(*id),
+        made: u64::from_be_bytes(*made),
+        has_keys: false,
+    };
+    Ok((reader, backup))
+}
+
+/// Writes all rows and files, and checks that they are a whole group.
+fn fill(
+    db: &dyn Transaction,
+    reader: &mut Reader<'_>,
+    dir: &Path,
+    backup: &mut Backup,
+) -> Result<GroupFile, StoreError> {
+    let mut table = None;
+    loop {
+        match reader.record()? {
+            (Kind::Table, name) => {
+                let mut tables = storage::tables();
+                let found = tables.find(|table| table.as_bytes() == name);
+                table = Some(found.ok_or_else(|| damaged("it has an unknown table"))?);
+            }
+            (Kind::Row, values) => {
+                let table = table.ok_or_else(|| damaged("it has a row of no table"))?;
+                let row: Row = record::read_row(&values)?;
+                db.insert(table, row)?;
+            }
+            (Kind::File, file) => {
+                let (path, content) = record::read_file(&file)?;
+                backup.has_keys |= path == Path::new(ISSUER_KEY);
+                write_file(dir, path, content)?;
+            }
+            (Kind::End, _) => break,
+            (Kind::About, _) => return Err(damaged("it begins twice")),
+        }
+    }
+    let group = check_tables(db)?;
+    match group.id() == backup.group {
+        true => Ok(group),
+        false => Err(damaged("its rows are of another group")),
+    }
+}
+
+/// Writes a file of the issuer's folder.
+fn write_file(dir: &Path, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    let is_wanted = path == Path::new(ISSUER_KEY)
+        || path.starts_with(SERVICE_TLS)
+        || path.starts_with(WITNESSES_KEPT);
+    if !is_wanted || !path.components().all(is_plain) {
+        return Err(damaged("it has a file that a store does not have"));
+    }
+    let path = dir.join(path);
+    let folder = directory(&path);
+    let mut secret = DirBuilder::new();
+    let made = secret.recursive(true).mode(0o700).create(folder);
+    made.map_err(StoreError::io(folder))?;
+    files::write_atomically(&path, content, MODE_SECRET, IfExists::Refuse)
+        .and_then(|()| files::sync_directory(directory(folder)))
+        .map_err(StoreError::io(&path))
+}

@@ -1,0 +1,63 @@
+//! Whether a store is whole.
+
+use super::register::from_nodes;
+use super::{Store, check_published, read_group};
+use crate::error::StoreError;
+use crate::storage::Tables;
+use clew_evidence::{GroupFile, appended_nodes, root};
+use std::collections::HashMap;
+
+impl Store {
+    /// Checks the whole store: the database's own pages and indexes, that every row can be read, every
+    /// signature and rule of the group file, every row of the register with its tree, and that the
+    /// published group file is not newer. Returns the group.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedDatabase`], [`StoreError::Damaged`], [`StoreError::PublishedIsNewer`],
+    /// [`StoreError::PublishedIsDamaged`], and what the database or the disk say.
+    pub fn check(&self) -> Result<GroupFile, StoreError> {
+        self.db.check()?;
+        self.db.dump(&mut |_, _| Ok(()))?;
+        let db = self.db.begin()?;
+        let group = check_tables(&*db)?;
+        check_published(&self.group_file_path(), None, &group, &*db)?;
+        Ok(group)
+    }
+}
+
+/// Checks that what the tables say of the group fits together.
+pub(super) fn check_tables(db: &dyn Tables) -> Result<GroupFile, StoreError> {
+    let group = read_group(db)?;
+    let damaged = |what: &str| StoreError::Damaged(what.to_owned());
+    let mut next = 0;
+    // By level: the last node that is complete. New nodes stand on these.
+    let mut last: HashMap<u32, (u32, [u8; 32])> = HashMap::new();
+    super::register::for_each(db, |machine| {
+        let (index, leaf) = (machine.entry.index, machine.entry.leaf_hash());
+        if index != next {
+            return Err(damaged("a row of the register is missing"));
+        }
+        next += 1;
+        if machine
+            .revoked_in
+            .is_some_and(|epoch| epoch > group.newest_epoch())
+        {
+            return Err(damaged("a row is revoked in an epoch that there is not"));
+        }
+        let mut known = |level, at| last.get(&level).filter(|(i, _)| *i == at).map(|(_, h)| *h);
+        let added = appended_nodes(index, &leaf, &mut known);
+        for (level, at, hash) in added.ok_or_else(|| damaged("the register's tree has holes"))? {
+            if db.node(level, at)? != Some(hash) {
+                return Err(damaged("a node of the register's tree is another one"));
+            }
+            last.insert(level, (at, hash));
+        }
+        Ok(())
+    })?;
+    let register = group.register();
+    let has = from_nodes(db, |nodes| root(register.machines, nodes))?;
+    if next != register.machines || (next > 0 && has != Some(register.root)) {
+        return Err(damaged("the register has other rows than its head says"));
+    }
+    Ok(group)
+}

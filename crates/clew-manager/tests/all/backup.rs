@@ -1,0 +1,231 @@
+//! A store as one file, and back; damaged stores.
+
+use crate::common::cluster::SOCKET;
+use crate::common::*;
+use clew_group::Scheme;
+use clew_manager::{EpochStart, ISSUER_KEY, Machine, Store, StoreError};
+use std::fs;
+use std::path::Path;
+
+/// A group with some of everything.
+fn lived() -> TestGroup {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["a", "b", "c", "d", "e"]);
+    acme.revoke("b");
+    acme.revoke_all(&["d"], true);
+    acme.enrol("f");
+    acme.invite("far");
+    let queued = ["e".parse().unwrap()];
+    acme.store.queue(&queued, LATER).unwrap();
+    acme
+}
+
+fn backup(acme: &TestGroup, keys: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let made = acme.store.backup(&mut bytes, keys, LATER).unwrap();
+    assert_eq!((made.group, made.has_keys), (acme.group().id(), keys));
+    bytes
+}
+
+fn restored(bytes: &[u8], dir: &Path, published: Option<&[u8]>) -> Result<Store, StoreError> {
+    let mut bytes = bytes;
+    Store::restore(&mut bytes, dir, database().as_deref(), published)?;
+    Store::open(dir)
+}
+
+fn all(store: &Store) -> (Vec<Machine>, Vec<u8>) {
+    let mut machines = Vec::new();
+    let each = |machine| -> Result<(), StoreError> {
+        machines.push(machine);
+        Ok(())
+    };
+    store.machines(each).unwrap();
+    (machines, store.group_bytes().unwrap())
+}
+
+#[test]
+fn a_backup_is_the_store_and_goes_on() {
+    let acme = lived();
+    for keys in [true, false] {
+        let bytes = backup(&acme, keys);
+        let dir = acme.folder.path().join(format!("restored-{keys}"));
+        let newest = acme.store.group_bytes().unwrap();
+        let mut store = restored(&bytes, &dir, Some(&newest)).unwrap();
+        assert_eq!(all(&store), all(&acme.store));
+        assert_eq!(store.outbox(100).unwrap(), acme.store.outbox(100).unwrap());
+        assert_eq!(store.queued().unwrap(), acme.store.queued().unwrap());
+        assert_eq!(
+            store.invitations().unwrap(),
+            acme.store.invitations().unwrap()
+        );
+        assert_eq!(store.check().unwrap().last_id(), acme.group().last_id());
+        assert_eq!(dir.join(ISSUER_KEY).exists(), keys);
+        assert_eq!(fs::read_dir(dir.join("trustees")).unwrap().count(), 0);
+        for kind in ["issuer/witnesses/2/0", "public/witnesses/2/0"] {
+            let read = |dir: &Path| fs::read(dir.join(kind)).unwrap();
+            assert_eq!(read(&dir), read(&acme.dir));
+        }
+        enrol(&mut store, &acme.issuer, "g");
+        let epochs = store.revoke_queued(&acme.issuer, EpochStart::now(LATER), &mut |_, _| true);
+        assert_eq!(epochs.unwrap(), [3]);
+        store.check().unwrap();
+    }
+}
+
+/// From one database to the other: what moving a store is.
+#[test]
+fn a_backup_fits_either_database() {
+    let Some(socket) = std::env::var_os(SOCKET) else {
+        return; // the run with PostgreSQL has both
+    };
+    let acme = lived();
+    let bytes = backup(&acme, true);
+    let file = acme.folder.path().join("file");
+    Store::restore(&mut &bytes[..], &file, None, None).unwrap();
+    assert!(file.join("issuer/store.db").exists());
+    let store = Store::open(&file).unwrap();
+    assert_eq!(all(&store), all(&acme.store));
+    let mut again = Vec::new();
+    store.backup(&mut again, true, LATER).unwrap();
+    assert_eq!(sorted(&again), sorted(&bytes));
+    let taken = cluster::fresh(Path::new(&socket));
+    let other = acme.folder.path().join("other");
+    Store::restore(&mut &again[..], &other, Some(&taken), None).unwrap();
+    assert_eq!(all(&Store::open(&other).unwrap()), all(&acme.store));
+    let third = acme.folder.path().join("third");
+    let refused = Store::restore(&mut &again[..], &third, Some(&taken), None).unwrap_err();
+    assert!(matches!(refused, StoreError::HasGroup(_)), "{refused}");
+    assert!(!third.exists());
+}
+
+/// The records of a backup in any order: databases give rows in their own.
+fn sorted(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut rest = &bytes[14..];
+    let mut records = Vec::new();
+    while let Some(head) = rest.first_chunk::<5>() {
+        let length = 5 + u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        let (record, behind) = rest.split_at(length);
+        if head[0] != 5 {
+            records.push(record); // without the hash
+        }
+        rest = behind;
+    }
+    records.sort_unstable();
+    records
+}
+
+#[test]
+fn an_older_backup_does_not_open_beside_what_was_published_since() {
+    let mut acme = lived();
+    let bytes = backup(&acme, true);
+    acme.revoke("a");
+    let newest = acme.store.group_bytes().unwrap();
+    let dir = acme.folder.path().join("old");
+    let refused = restored(&bytes, &dir, Some(&newest)).err().unwrap();
+    assert!(
+        matches!(refused, StoreError::PublishedIsNewer(_)),
+        "{refused}"
+    );
+    let dir = acme.folder.path().join("damaged");
+    let refused = restored(&bytes, &dir, Some(b"clew")).err().unwrap();
+    assert!(
+        matches!(refused, StoreError::PublishedIsDamaged(_)),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_backup_that_is_not_whole_makes_nothing() {
+    let acme = lived();
+    let bytes = backup(&acme, true);
+    let place = acme.folder.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let dir = place.join("restored");
+    let refused = |bytes: &[u8], what: &str| {
+        let mut bytes = bytes;
+        let made = Store::restore(&mut bytes, &dir, None, None);
+        assert!(made.is_err(), "{what}");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "{what}");
+    };
+    let step = bytes.len() / 40;
+    for at in (0..bytes.len()).step_by(step) {
+        refused(&bytes[..at], &format!("cut at {at}"));
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x10;
+        refused(&damaged, &format!("damaged at {at}"));
+    }
+    refused(&[&bytes[..], &[0]].concat(), "longer");
+    let mut huge = bytes[..14].to_vec();
+    huge.extend([3, 0xff, 0xff, 0xff, 0xff]);
+    refused(&huge, "a huge record");
+}
+
+/// Every page of the file, at several places: each answer is an error or what it was.
+#[test]
+fn sqlite_with_a_damaged_page_gives_no_wrong_answer() {
+    let acme = lived();
+    let (machines, group) = all(&acme.store);
+    let rows: Vec<_> = machines
+        .iter()
+        .map(|m| acme.store.row(m).unwrap())
+        .collect();
+    let file = acme.dir.join("issuer/store.db");
+    let whole = fs::read(&file).unwrap();
+    let mut found = 0;
+    for page in 0..whole.len() / 4096 {
+        for at in [0, 3, 8, 100, 2_000, 4_000, 4_090] {
+            let mut damaged = whole.clone();
+            damaged[page * 4096 + at..][..6]
+                .iter_mut()
+                .for_each(|byte| *byte ^= 0x55);
+            if damaged == whole {
+                continue;
+            }
+            fs::write(&file, &damaged).unwrap();
+            let what = format!("page {page} at {at}");
+            let Ok(store) = Store::open(&acme.dir) else {
+                found += 1;
+                continue;
+            };
+            let read: Result<(), StoreError> = (|| {
+                assert_eq!(store.group_bytes()?, group, "{what}");
+                for (machine, row) in machines.iter().zip(&rows) {
+                    let name = machine.entry.name.as_str();
+                    let by_name = store.machine(name)?;
+                    let by_place = store.machine_at(machine.entry.index)?;
+                    for read in [by_name, by_place].into_iter().flatten() {
+                        assert_eq!(read.entry, machine.entry, "{what}");
+                        assert_eq!(store.row(&read)?, *row, "{what}");
+                    }
+                }
+                Ok(())
+            })();
+            found += usize::from(read.is_err() || store.check().is_err());
+        }
+    }
+    fs::write(&file, &whole).unwrap();
+    assert!(found > whole.len() / 4096, "{found}");
+    Store::open(&acme.dir).unwrap().check().unwrap();
+}
+
+/// A damaged node of the register's tree is found before a row is added behind it.
+#[test]
+fn sqlite_with_a_damaged_tree_gets_no_row() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["a", "b", "c"]);
+    let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
+    let damage = "UPDATE node SET hash = zeroblob(32) WHERE level = 1 AND idx = 0";
+    assert_eq!(database.execute(damage, []).unwrap(), 1);
+    let name = "d".parse().unwrap();
+    let refused = acme.store.enrol(&acme.issuer, name, LATER, &mut rng(4));
+    assert!(matches!(refused.err().unwrap(), StoreError::Damaged(_)));
+    let c = acme.store.machine("c").unwrap().unwrap();
+    assert!(matches!(
+        acme.store.row(&c).unwrap_err(),
+        StoreError::Damaged(_)
+    ));
+    assert!(matches!(
+        acme.store.check().unwrap_err(),
+        StoreError::Damaged(_)
+    ));
+}
