@@ -1,4 +1,4 @@
-//! Files of any length, encrypted with the same secrets as key files (`spec/key-file.md` section 6).
+//! Files of any length, encrypted with the same secrets as key files (`spec/key-file.md` section 5.1).
 //!
 //! STREAM (Hoang, Reyhanitabar, Rogaway, Vizár, CRYPTO 2015) over XChaCha20-Poly1305: chunks of 64 KiB,
 //! each with its place, and the last one marked. What was cut off, moved or exchanged does not decrypt.

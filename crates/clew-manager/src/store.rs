@@ -76,7 +76,7 @@ pub struct Store {
     group: GroupFile,
     /// The database's version of which `group` is.
     version: u64,
-    /// The group file as this store wrote it last.
+    /// The group file as this store wrote it last, or found it: made from this database.
     published: Option<Vec<u8>>,
     /// The issuer in epochs that joins needed, for a group with this newest epoch.
     epochs: (EpochId, Vec<(u32, EpochIssuer)>),
@@ -144,6 +144,7 @@ impl Store {
         let bytes = group_bytes(&*self.db)?;
         let current = std::fs::read(&path).is_ok_and(|file| file == bytes);
         if current && witnesses::are_published(&self.dir, &self.group) {
+            self.published = Some(bytes); // the next publication need not read it again
             return Ok(());
         }
         let lock = match busy {

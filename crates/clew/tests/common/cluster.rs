@@ -12,6 +12,7 @@ use tempfile::TempDir;
 pub const POSTGRES: &str = "PostgreSQL's programs in /usr/lib/postgresql";
 
 /// Names the folder of the socket of a server that stores of this program have their databases in.
+#[allow(dead_code, reason = "not every program runs itself")]
 pub const SOCKET: &str = "CLEW_TEST_POSTGRES";
 
 const START_WAIT: Duration = Duration::from_secs(30);
@@ -58,6 +59,11 @@ impl Cluster {
     #[allow(dead_code, reason = "not every program does that")]
     pub fn crash(&mut self) {
         self.stop();
+        self.restart();
+    }
+
+    /// Starts it again.
+    pub fn restart(&mut self) {
         self.server = run(&self.programs, self.folder.path());
     }
 

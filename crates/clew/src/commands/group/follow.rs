@@ -34,13 +34,15 @@ pub fn run(arguments: &Update, url: &ServiceUrl) -> Result<Status, Failure> {
             return done.map(|_| Status::Yes).map_err(|ended| ended.failure);
         }
         let (mut etag, mut pause) = (None, PAUSE[0]);
+        let mut has_begun = false;
         loop {
             match once(arguments, &client, etag.as_deref()).await {
                 Ok(newest) => {
                     etag = newest.or(etag);
                     pause = PAUSE[0];
+                    has_begun = true;
                 }
-                Err(ended) if ended.is_final => return Err(ended.failure),
+                Err(ended) if ended.ends(has_begun) => return Err(ended.failure),
                 Err(ended) => {
                     mention!("clew: {}; trying again", ended.failure.message);
                     tokio::time::sleep(jittered(pause)).await;
@@ -64,6 +66,14 @@ struct Ended {
     failure: Failure,
     /// Another turn would end the same.
     is_final: bool,
+}
+
+impl Ended {
+    /// Whether to stop. Once it has worked, a full disk or a file that is away for a while is no reason
+    /// to stop following; a "no" always is.
+    fn ends(&self, has_begun: bool) -> bool {
+        self.is_final && (!has_begun || matches!(self.failure.status, Status::No))
+    }
 }
 
 fn last(failure: Failure) -> Ended {
