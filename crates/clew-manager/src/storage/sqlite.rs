@@ -279,6 +279,14 @@ impl<C: Deref<Target = Connection>> Tables for Sqlite<C> {
         })
     }
 
+    fn sent(&self, kind: u8) -> Result<Vec<(Vec<u8>, u64)>> {
+        let query =
+            format!("SELECT body, place FROM outbox WHERE kind = {kind} AND place IS NOT NULL");
+        self.all(&query, |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+        })
+    }
+
     fn queued(&self) -> Result<Vec<u32>> {
         self.all("SELECT machine FROM queued ORDER BY machine", |row| {
             row.get(0)

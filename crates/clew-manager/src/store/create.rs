@@ -85,6 +85,21 @@ impl Store {
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
     ) -> Result<Created, StoreError> {
+        Self::create_with(dir, group, secret, rng, |_, _| Ok::<_, StoreError>(()))
+    }
+
+    /// As [`create`](Self::create). `also` writes what else belongs into the directory, before that has
+    /// its name: it gets the directory as it is called meanwhile, and the store in it.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and those of `also`: then nothing was made.
+    pub fn create_with<E: From<StoreError>>(
+        dir: &Path,
+        group: NewGroup,
+        secret: Option<&Secret>,
+        rng: &mut impl CryptoRng,
+        also: impl FnOnce(&Path, &Self) -> Result<(), E>,
+    ) -> Result<Created, E> {
         let parent = directory(dir);
         fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
         // Of mode 0700. If the process is killed, it stays.
@@ -93,6 +108,8 @@ impl Store {
         let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
+        also(making.path(), &Self::open(making.path())?)?;
+        files::sync_directory(making.path()).map_err(StoreError::io(making.path()))?;
         place(making, dir)?;
         let key = |key: &TrusteeKeyFile| dir.join(trustee_key(key.trustee().index()));
         Ok(Created {

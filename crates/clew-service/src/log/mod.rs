@@ -10,7 +10,7 @@ mod adding;
 mod client;
 mod cosigning;
 mod mirror;
-mod routes;
+pub(crate) mod routes;
 mod service;
 mod storage;
 mod store;

@@ -40,7 +40,7 @@ pub enum Log {
     Witness(LogWitness),
     /// Let an author write entries, as the group's manager
     Admit(LogAdmit),
-    /// Add a group's machines and epochs to its log, as the manager
+    /// Add what waits for a group's log, once, if no clew manager serve does
     Publish(LogPublish),
     /// Audit a log, or check a proof
     Verify(Box<LogVerify>),
@@ -96,12 +96,31 @@ pub struct LogCreateWitness {
     pub name: Name,
 }
 
-/// Where a service listens.
+/// Where a log listens.
 #[derive(Args, Debug)]
-pub struct Listening {
+pub struct LogListening {
     /// TCP address to listen at
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4913", value_parser = parse_address)]
     pub listen: SocketAddr,
+    /// How clients reach it.
+    #[command(flatten)]
+    pub reached: Reached,
+}
+
+/// Where a witness listens.
+#[derive(Args, Debug)]
+pub struct WitnessListening {
+    /// TCP address to listen at
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4914", value_parser = parse_address)]
+    pub listen: SocketAddr,
+    /// How clients reach it.
+    #[command(flatten)]
+    pub reached: Reached,
+}
+
+/// How clients reach a service.
+#[derive(Args, Debug)]
+pub struct Reached {
     /// Name or address by which clients reach it [default: --listen]
     #[arg(long, value_name = "HOST:PORT")]
     pub address: Option<String>,
@@ -114,14 +133,22 @@ pub struct LogServe {
     pub dir: PathBuf,
     /// Where to listen.
     #[command(flatten)]
-    pub at: Listening,
-    /// Witness to ask, as NAME+ID+KEY=URL (repeatable). The log remembers it
+    pub at: LogListening,
+    /// Which witnesses it asks.
+    #[command(flatten)]
+    pub asked: Asked,
+}
+
+/// Which witnesses a log asks for cosignatures.
+#[derive(Args, Debug)]
+pub struct Asked {
+    /// Witness of the log to ask, as NAME+ID+KEY=URL (repeatable). The log remembers it
     #[arg(long, value_name = "VKEY=URL", value_parser = parse_witness)]
     pub witness: Vec<(VerifierKey, ServiceUrl)>,
     /// Witness to ask no more (repeatable)
     #[arg(long, value_name = "VKEY")]
     pub without: Vec<VerifierKey>,
-    /// Cosignatures that a checkpoint needs to be published [default: of more than half]
+    /// Cosignatures that a checkpoint of the log needs to be published [default: of more than half]
     #[arg(long, value_name = "K")]
     pub threshold: Option<usize>,
 }
@@ -133,7 +160,7 @@ pub struct LogWitness {
     pub dir: PathBuf,
     /// Where to listen.
     #[command(flatten)]
-    pub at: Listening,
+    pub at: WitnessListening,
     /// Key of a log to cosign for (repeatable)
     #[arg(long, value_name = "VKEY", required = true)]
     pub log: Vec<VerifierKey>,
@@ -163,9 +190,6 @@ pub struct LogPublish {
     pub dir: PathBuf,
     /// Address of the log
     pub url: ServiceUrl,
-    /// Which log and witnesses.
-    #[command(flatten)]
-    pub believed: Believed,
     /// What decrypts the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,

@@ -23,14 +23,14 @@ pub use flow::{
 };
 pub use group::{
     Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
-    Join, LogName, Revoke, SchemeName, Start, Update,
+    Join, LogName, LogWitnesses, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use log::{
-    Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
-    LogProve, LogPublish, LogServe, LogVerify, LogWitness,
+    Asked, Believed, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
+    LogProve, LogPublish, LogServe, LogVerify, LogWitness, Reached,
 };
-pub use manager::{Manager, ManagerServe};
+pub use manager::{Manager, ManagerServe, ManagerSetLog};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };

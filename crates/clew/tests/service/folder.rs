@@ -68,6 +68,18 @@ impl Served {
     pub fn log(&self) -> LogClient {
         LogClient::new(&self.url.parse().unwrap()).unwrap()
     }
+
+    /// The log that a manager serves below its own address.
+    pub fn own_log(&self) -> String {
+        self.url.replace("/#", "/log/#")
+    }
+
+    /// What is at a path, if it is not refused.
+    pub fn get(&self, path: &str) -> Result<String, clew_service::http::ClientError> {
+        let client = clew_service::http::Client::new(&self.url.parse().unwrap()).unwrap();
+        let answer = wait(client.get(path, None, 1 << 20, Duration::from_secs(20)))?;
+        Ok(String::from_utf8(answer.body).unwrap())
+    }
 }
 
 impl Drop for Served {
@@ -91,10 +103,11 @@ impl Folder {
             log: String::new(),
             witnesses: Default::default(),
         };
-        folder.yes(&["group", "create", "acme", "--name", "acme"]);
-        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         let create = ["log", "create", "log", "--origin", "log.example/acme"];
         folder.log = folder.yes(&create).trim().to_owned();
+        let acme = ["group", "create", "acme", "--name", "acme"];
+        folder.yes(&[&acme[..], &["--log", &folder.log]].concat());
+        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         folder.yes(&["log", "bind", "log", "--group", GROUP]);
         for (number, dir) in ["w1", "w2"].into_iter().enumerate() {
             let create = ["log", "create-witness", dir, "--name", dir];
@@ -142,12 +155,22 @@ impl Folder {
 
     /// Starts a service, and waits until it tells its address.
     pub fn start(&self, arguments: &[&str]) -> Served {
+        self.start_telling("url ", arguments)
+    }
+
+    /// Starts a manager.
+    pub fn manager(&self, dir: &str, at: &str, more: &[&str]) -> Served {
+        let serve = ["manager", "serve", dir, "--listen", at];
+        self.start_telling("manager at ", &[&serve[..], more].concat())
+    }
+
+    fn start_telling(&self, prefix: &str, arguments: &[&str]) -> Served {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.map_while(Result::ok).find_map(|line| {
-            let url = line.strip_prefix("url ")?;
+            let url = line.strip_prefix(prefix)?;
             Some(url.trim().to_owned())
         });
         let mut served = Served {

@@ -104,7 +104,7 @@ fn a_cloned_manager_is_caught() {
     copy_folder(&folder.path("acme"), &folder.path("clone"));
     folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
     folder.yes(&["enrol", "clone", "web-3", "-o", "web-3.key"]);
-    let publish = |dir| ["log", "publish", dir, &log.url, "--log", &folder.log];
+    let publish = |dir| ["log", "publish", dir, &log.url];
     folder.yes(&publish("acme"));
     let said = folder.ends(1, &publish("clone"));
     assert!(said.contains("another history of this group"), "{said}");

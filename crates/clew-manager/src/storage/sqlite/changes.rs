@@ -96,6 +96,11 @@ impl Transaction for Begun<'_> {
         self.execute(command, params![seq, place])
     }
 
+    fn set_unsent(&self) -> Result<()> {
+        let command = "UPDATE outbox SET place = NULL WHERE place IS NOT NULL";
+        self.execute(command, [])
+    }
+
     fn queue(&self, index: u32, now: u64) -> Result<bool> {
         let command = "INSERT OR IGNORE INTO queued VALUES (?1, ?2)";
         Ok(self.change(command, params![index, now.cast_signed()])? == 1)

@@ -11,7 +11,9 @@ use clew_keys::{AuthorKeyFile, LogKeyFile, TextFile};
 use clew_log::KeyKind;
 use clew_service::log::Log;
 use clew_service::witness::WitnessStore;
+use clew_manager::Store;
 use rand_core::Rng;
+use std::path::Path;
 use zeroize::Zeroizing;
 
 pub fn keygen(arguments: &LogKeygen) -> Result<Status, Failure> {
@@ -26,8 +28,20 @@ pub fn keygen(arguments: &LogKeygen) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// Generates the key of a log with that origin.
+pub fn new_key(origin: &Name) -> Result<LogKeyFile, Failure> {
+    log_key(KeyKind::Log, origin)
+}
+
+/// Creates the log of a group in a new directory.
+pub fn create_for(dir: &Path, key: &LogKeyFile, store: &Store) -> Result<(), Failure> {
+    Log::create(dir, key).map_err(stored)?;
+    let (founder, group) = (founder(store.group())?, store.group_bytes()?);
+    Log::bind(dir, &founder, &group).map_err(stored)
+}
+
 pub fn create(arguments: &LogCreate) -> Result<Status, Failure> {
-    let key = log_key(KeyKind::Log, &arguments.origin)?;
+    let key = new_key(&arguments.origin)?;
     Log::create(&arguments.dir, &key).map_err(stored)?;
     say!("{}", key.public());
     Ok(Status::Yes)

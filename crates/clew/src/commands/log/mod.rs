@@ -5,6 +5,9 @@ mod keys;
 mod manager;
 mod serve;
 
+pub use keys::{create_for, new_key};
+pub use serve::Started;
+
 use crate::cli::{Believed, Log};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -29,7 +32,7 @@ pub fn run(command: Log) -> Result<Status, Failure> {
 }
 
 /// Whose log a group's is.
-fn founder(group: &GroupFile) -> Result<Founder, Failure> {
+pub fn founder(group: &GroupFile) -> Result<Founder, Failure> {
     let id = group.epoch_id(0);
     let id = id.ok_or_else(|| Failure::new("the group file has no record 0"))?;
     Ok(Founder {
@@ -51,17 +54,28 @@ const fn most_of(count: usize) -> usize {
     }
 }
 
-/// The policy that the arguments state, for a log with this key.
-fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
-    let mut witnesses = believed.witness.clone();
+/// The witnesses, each once, and how many of them have to cosign.
+pub fn counted(
+    witnesses: &[VerifierKey],
+    threshold: Option<usize>,
+) -> Result<(Vec<VerifierKey>, usize), Failure> {
+    let mut witnesses = witnesses.to_vec();
     // One key is one witness, whatever its names.
     witnesses.sort_by_key(|key| *key.key().as_bytes());
     witnesses.dedup_by_key(|key| *key.key().as_bytes());
-    let threshold = believed.threshold.unwrap_or(most_of(witnesses.len()));
-    if threshold > witnesses.len() {
-        let why = format!("need {threshold} witnesses, have {}", witnesses.len());
-        return Err(Failure::new(why).hint("name more with --witness, or lower --threshold"));
+    let threshold = threshold.unwrap_or(most_of(witnesses.len()));
+    match threshold <= witnesses.len() {
+        true => Ok((witnesses, threshold)),
+        false => {
+            let why = format!("need {threshold} witnesses, have {}", witnesses.len());
+            Err(Failure::new(why).hint("name more witnesses, or lower the threshold"))
+        }
     }
+}
+
+/// The policy that the arguments state, for a log with this key.
+pub fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
+    let (witnesses, threshold) = counted(&believed.witness, believed.threshold)?;
     Ok(Policy {
         log,
         witnesses,
@@ -70,7 +84,7 @@ fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
     })
 }
 
-fn stored(error: StorageError) -> Failure {
+pub fn stored(error: StorageError) -> Failure {
     let failure = Failure::new(&error);
     match &error {
         StorageError::InUse(_) => failure.hint("stop the other process first"),
