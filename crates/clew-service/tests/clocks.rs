@@ -8,7 +8,7 @@ use clew_keys::{IssuerKeyFile, LogKeyFile, TextFile};
 use clew_log::{Founder, KeyKind, ProofError, VerifierKey};
 use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
 use clew_service::http::{Server, ServerLimits, ServiceUrl};
-use clew_service::log::{Log, LogOptions, LogService, Status, WitnessAddress};
+use clew_service::log::{Log, LogOptions, LogService, Status, WitnessAddress, clear_key};
 use clew_service::manager::{
     ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, Seen, router,
 };
@@ -31,17 +31,22 @@ fn key(kind: KeyKind, name: &str, seed: u8) -> LogKeyFile {
     LogKeyFile::new(kind, Zeroizing::new([seed; 32]), &name.parse().unwrap()).unwrap()
 }
 
-fn serve_witness(dir: &Path, log: &VerifierKey, number: u8, clock: fn() -> WallTime) -> WitnessAddress {
+fn serve_witness(
+    dir: &Path,
+    log: &VerifierKey,
+    number: u8,
+    clock: fn() -> WallTime,
+) -> WitnessAddress {
     let name = format!("w{number}");
     let dir = dir.join(&name);
     let key = key(KeyKind::Witness, &name, 10 + number);
-    WitnessStore::create(&dir, &key).unwrap();
+    WitnessStore::create(&dir, &key, &key.encode()).unwrap();
     let options = WitnessOptions {
         clock,
         logs: vec![log.clone()],
         tell: |_| (),
     };
-    let router = witness::router(WitnessStore::open(&dir).unwrap(), options);
+    let router = witness::router(WitnessStore::open(&dir, clear_key).unwrap(), options);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = Server::new(listener, None, ServerLimits::default()).unwrap();
     let url = format!("http://{}/", server.address().unwrap());
@@ -57,7 +62,7 @@ async fn comes_to(clocks: &[fn() -> WallTime], threshold: usize) -> Status {
     let dir = tempfile::tempdir().unwrap();
     let own = key(KeyKind::Log, "log", 1);
     let path = dir.path().join("log");
-    Log::create(&path, &own).unwrap();
+    Log::create(&path, &own, &own.encode()).unwrap();
     let founder = Founder {
         record: [7; 32],
         manager: [8; 32],
@@ -72,7 +77,7 @@ async fn comes_to(clocks: &[fn() -> WallTime], threshold: usize) -> Status {
         threshold,
         tell: |_| (),
     };
-    let service = LogService::start(Log::open(&path).unwrap(), options).unwrap();
+    let service = LogService::start(Log::open(&path, clear_key).unwrap(), options).unwrap();
     let mut status = service.status();
     let settled = status.wait_for(|status| *status != Status::Starting);
     settled.await.unwrap().clone()
@@ -112,7 +117,7 @@ async fn manager(dir: &Path) -> (ManagerClient, Store, VerifierKey) {
     let store = Store::create(&acme, group, None, &mut ChaCha20Rng::seed_from_u64(1));
     let store = store.unwrap().store;
     let path = dir.join("log");
-    Log::create(&path, &own).unwrap();
+    Log::create(&path, &own, &own.encode()).unwrap();
     let founder = Founder {
         record: store.group().epoch_id(0).unwrap().0,
         manager: store.group().genesis().manager,
@@ -124,10 +129,12 @@ async fn manager(dir: &Path) -> (ManagerClient, Store, VerifierKey) {
         threshold: 1,
         tell: |_| (),
     };
-    let log = LogService::start(Log::open(&path).unwrap(), options).unwrap();
+    let log = LogService::start(Log::open(&path, clear_key).unwrap(), options).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = Server::new(listener, None, ServerLimits::default()).unwrap();
-    let url: ServiceUrl = format!("http://{}/", server.address().unwrap()).parse().unwrap();
+    let url: ServiceUrl = format!("http://{}/", server.address().unwrap())
+        .parse()
+        .unwrap();
     let issuer = std::fs::read_to_string(acme.join(ISSUER_KEY)).unwrap();
     let issuer = IssuerKeyFile::decode(&issuer).unwrap();
     let options = ManagerOptions {
@@ -161,6 +168,15 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
     kept.check(&client, group, NOW - 3_600).await.unwrap();
     let frozen = kept.check(&client, group, NOW + DAY + 1).await.unwrap_err();
     assert!(matches!(frozen, NotAccepted::Frozen), "{frozen}");
+    // So is a manager that shows no proof at all.
+    let nowhere = ManagerClient::new(&"http://127.0.0.1:9/".parse().unwrap()).unwrap();
+    let silent = kept.check(&nowhere, group, NOW + DAY).await.unwrap_err();
+    assert!(matches!(silent, NotAccepted::Client(_)), "{silent}");
+    let frozen = kept
+        .check(&nowhere, group, NOW + DAY + 1)
+        .await
+        .unwrap_err();
+    assert!(matches!(frozen, NotAccepted::Frozen), "{frozen}");
     let future = kept.check(&client, group, NOW - 3_601).await.unwrap_err();
     let few = ProofError::Witnesses { have: 0, need: 1 };
     assert!(
@@ -180,5 +196,8 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
     note.add(line).unwrap();
     ahead.last = Some(note);
     let older = ahead.check(&client, group, NOW).await.unwrap_err();
-    assert!(matches!(older, NotAccepted::Older { shown: 1, seen: 9 }), "{older}");
+    assert!(
+        matches!(older, NotAccepted::Older { shown: 1, seen: 9 }),
+        "{older}"
+    );
 }

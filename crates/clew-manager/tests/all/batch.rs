@@ -149,7 +149,10 @@ fn many_join_in_one_commit_while_another_process_works() {
         .map(|(place, e)| (e.seq, place))
         .collect();
     let key = VerifierKey::new("log", KeyKind::Log, acme.issuer.manager.verifying_key()).unwrap();
-    assert!(!acme.store.set_sent(&key, &sent[..2]).unwrap(), "another log");
+    assert!(
+        !acme.store.set_sent(&key, &sent[..2]).unwrap(),
+        "another log"
+    );
     let log = GroupLog::new(key.clone()).unwrap();
     let now = EpochStart::now(LATER);
     acme.store.set_log(&acme.issuer, Some(log), now).unwrap();

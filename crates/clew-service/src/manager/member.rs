@@ -6,7 +6,7 @@ use crate::http::ClientError;
 use crate::log::{LogClient, LogClientError, check};
 use clew_evidence::GroupFile;
 use clew_log::entry::{Body, Entry};
-use clew_log::{Checkpoint, Note, Policy, Proof, ProofError, VerifierKey, tree};
+use clew_log::{Checkpoint, Cosignature, Note, Policy, Proof, ProofError, VerifierKey, tree};
 use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::time::Duration;
@@ -60,7 +60,9 @@ impl FromStr for Seen {
         if lines.next() != Some(HEADER) {
             return Err(NotSeen);
         }
-        let threshold = lines.next().and_then(|line| line.strip_prefix("threshold "));
+        let threshold = lines
+            .next()
+            .and_then(|line| line.strip_prefix("threshold "));
         let threshold = threshold.and_then(|number| number.parse().ok());
         let key = |line: &str| line.strip_prefix("witness ")?.parse().ok();
         let witnesses: Option<Vec<VerifierKey>> = lines.map(key).collect();
@@ -83,8 +85,8 @@ pub enum NotAccepted {
     /// The manager or its log does not answer, or the log does not have the epoch yet.
     #[error("the epoch is not shown to be in the group's log: {0}")]
     Client(#[from] ClientError),
-    /// The group had a log, and has none any more.
-    #[error("the group has no log any more: nobody could notice if it had two histories")]
+    /// The group has no log, or gave it up.
+    #[error("the group has no log: nobody could notice if it had two histories")]
     NoLog,
     /// What the manager shows is not a proof of this epoch.
     #[error("the manager does not prove that epoch {0} is in the group's log")]
@@ -147,7 +149,11 @@ impl NotAccepted {
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
-            Self::Client(_) | Self::Answer(_) | Self::Proof { .. } | Self::Frozen | Self::Older { .. }
+            Self::Client(_)
+                | Self::Answer(_)
+                | Self::Proof { .. }
+                | Self::Frozen
+                | Self::Older { .. }
         )
     }
 }
@@ -166,7 +172,11 @@ impl Seen {
     ) -> Result<Self, NotAccepted> {
         let epoch = group.newest_epoch();
         let log = group.newest_log().ok_or(NotAccepted::NoLog)?.key();
-        let proof = manager.epoch_proof(epoch).await?;
+        let proof = manager.epoch_proof(epoch).await;
+        let proof = proof.map_err(|error| match self.is_frozen(now) {
+            true => NotAccepted::Frozen,
+            false => NotAccepted::Client(error),
+        })?;
         let proof = Proof::parse(&proof).ok_or(NotAccepted::Answer(epoch))?;
         let checkpoint = self.holds(group, log, &proof, now)?;
         let (note, new) = (proof.checkpoint, (checkpoint.size, checkpoint.root));
@@ -185,6 +195,20 @@ impl Seen {
             last,
             ..self.clone()
         })
+    }
+
+    /// Whether the newest checkpoint that was seen is older than a day.
+    fn is_frozen(&self, now: u64) -> bool {
+        let Some(last) = &self.last else {
+            return false;
+        };
+        let lines = self
+            .witnesses
+            .iter()
+            .filter_map(|key| last.signature(key).ok());
+        let times = lines.filter_map(|line| Cosignature::decode(&line.bytes));
+        let newest = times.map(|own| own.time).max().unwrap_or(0);
+        now.saturating_sub(newest) > FRESH.as_secs()
     }
 
     /// Checks the proof, but for the checkpoint that was seen before.

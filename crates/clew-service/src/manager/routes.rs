@@ -225,9 +225,15 @@ fn standing(manager: &Manager) -> Option<Standing> {
 async fn metrics(State(manager): State<Manager>) -> String {
     let mut text = manager.metrics.text();
     if let Some(standing) = standing(&manager) {
-        let waits = standing.waiting.map_or(0, |since| since.elapsed().as_secs());
+        let waits = standing
+            .waiting
+            .map_or(0, |since| since.elapsed().as_secs());
         let halted = u8::from(standing.is_halted);
-        text += &gauge("log_waiting_seconds", "How long entries wait for the log.", waits);
+        text += &gauge(
+            "log_waiting_seconds",
+            "How long entries wait for the log.",
+            waits,
+        );
         text += &gauge("log_halted", "Whether the log has another history.", halted);
     }
     text

@@ -10,10 +10,10 @@ use crate::log::{LogClient, LogClientError};
 use clew_evidence::GroupLog;
 use clew_keys::IssuerKeyFile;
 use clew_log::VerifierKey;
-use clew_log::entry::Entry;
+use clew_log::entry::{Body, Entry};
 use clew_manager::{Store, StoreError};
 use clew_wire::WallTime;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -60,6 +60,8 @@ pub(super) struct Sender {
     batches: mpsc::Sender<Batch>,
     returned: Receiver<Returned>,
     is_out: bool,
+    /// The epochs among the entries that are on their way, by place in the outbox.
+    epochs: HashMap<u64, u32>,
     not_before: Instant,
     pause: Duration,
     logged: watch::Sender<BTreeMap<u32, u64>>,
@@ -97,6 +99,7 @@ impl Sender {
             batches,
             returned,
             is_out: false,
+            epochs: HashMap::new(),
             not_before: Instant::now(),
             pause: PAUSE[0],
             logged,
@@ -138,6 +141,11 @@ impl Sender {
             return Ok(self.failed(why.to_owned()).or(news));
         }
         let batch = store.signed_for_log(issuer, &waiting, now)?;
+        let epoch = |(seq, entry): &(u64, Entry)| match entry.body {
+            Body::Epoch { epoch, .. } => Some((*seq, epoch)),
+            _ => None,
+        };
+        self.epochs = batch.iter().filter_map(epoch).collect();
         // The task takes one batch at a time, and answers each.
         self.is_out = self.batches.try_send(batch).is_ok();
         Ok(news)
@@ -152,7 +160,12 @@ impl Sender {
         let count = places.len() as u64;
         if count > 0 && store.set_sent(&self.key, &places)? {
             self.metrics.log_entries.fetch_add(count, Relaxed);
-            self.logged.send_replace(store.logged_epochs()?);
+            let of = |(seq, place): &(u64, u64)| Some((*self.epochs.get(seq)?, *place));
+            let new: Vec<(u32, u64)> = places.iter().filter_map(of).collect();
+            self.logged.send_if_modified(|logged| {
+                logged.extend(new.iter().copied());
+                !new.is_empty()
+            });
         }
         match returned.failed {
             Some(Failed::Passing(why)) => Ok(self.failed(why)),

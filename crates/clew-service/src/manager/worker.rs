@@ -394,7 +394,8 @@ fn text(answer: JoinAnswer) -> String {
 }
 
 fn halted() -> Problem {
-    let why = "the group's log has another history of this group: nobody joins until that is settled";
+    let why =
+        "the group's log has another history of this group: nobody joins until that is settled";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "halted", why)
 }
 

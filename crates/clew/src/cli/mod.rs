@@ -27,8 +27,9 @@ pub use group::{
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use log::{
-    Asked, Believed, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
-    LogProve, LogPublish, LogServe, LogVerify, LogWitness, Reached,
+    Asked, Authored, Believed, EntryTo, Log, LogAdd, LogAdmit, LogAnchor, LogBind, LogCount,
+    LogCreate, LogCreateWitness, LogKeygen, LogProve, LogPublish, LogResult, LogServe, LogUnseal,
+    LogVerify, LogWitness, Reached,
 };
 pub use manager::{Manager, ManagerServe, ManagerSetLog};
 pub use trustee::{

@@ -1,6 +1,6 @@
 //! `clew manager`: a group's manager as a service.
 
-use super::log::{self, Started};
+use super::log::Started;
 use crate::cli::{Manager, ManagerServe, ManagerSetLog};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -63,8 +63,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let server = server.map_err(cannot)?;
         let mut own = own_log(&store, arguments)?;
         let log = managed(&store, arguments, &url, own.as_ref())?;
-        let (manager, thread) =
-            Service::start_with_log(store, issuer, options, log, random::os())?;
+        let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),
             None => say!("manager at {url}"),
@@ -97,7 +96,7 @@ fn own_log(store: &Store, arguments: &ManagerServe) -> Result<Option<Started>, F
             false => Ok(None),
         };
     };
-    let log = Log::open(&dir).map_err(log::stored)?;
+    let log = Log::open(&dir, |path| arguments.unlock.log_key(path))?;
     match log.public() == named.key() {
         true => Started::new(log, &arguments.asked).map(Some),
         false => Ok(None),

@@ -11,7 +11,7 @@ use clew_capture::is_capture;
 use clew_evidence::TextError;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
-use clew_keys::{IssuerKeyFile, TextFile};
+use clew_keys::{IssuerKeyFile, LogKeyFile, TextFile};
 use clew_manager::Store;
 use command::printed_by;
 use std::fs::File;
@@ -135,6 +135,11 @@ impl Unlock {
         self.load(&store.issuer_key_path(), IssuerKeyFile::decode)
     }
 
+    /// Reads the key of a log or a witness.
+    pub fn log_key(&self, path: &Path) -> Result<LogKeyFile, Failure> {
+        self.load(path, LogKeyFile::decode)
+    }
+
     fn passphrase(&self, path: &Path) -> Result<Secret, Failure> {
         match &self.passphrase_file {
             Some(file) => passphrase_from(file),
@@ -204,7 +209,11 @@ pub fn write_key(path: &Path, key: &impl TextFile, secret: Option<&Secret>) -> R
 }
 
 /// The text as it is written.
-fn sealed(text: &Zeroizing<String>, comment: &str, secret: Option<&Secret>) -> Zeroizing<String> {
+pub fn sealed(
+    text: &Zeroizing<String>,
+    comment: &str,
+    secret: Option<&Secret>,
+) -> Zeroizing<String> {
     match secret {
         Some(secret) => encryption::encrypt(text, comment, secret, &mut random::os()),
         None => text.clone(),

@@ -8,7 +8,7 @@ use clew_wire::WallTime;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 pub const GROUP: &str = "acme/public/group.clew";
@@ -206,6 +206,12 @@ impl Folder {
         (log, witnesses)
     }
 
+    /// Adds what waits for the log, as the manager.
+    #[track_caller]
+    pub fn publish(&self, log: &Served) {
+        self.yes(&["log", "publish", "acme", &log.url]);
+    }
+
     /// The arguments that say which log and which witnesses.
     pub fn believed(&self) -> Vec<&str> {
         let [first, second] = &self.witnesses;
@@ -303,4 +309,32 @@ pub fn yes(place: u64, trustee: u8) -> Body {
 pub fn copy_folder(from: &Path, to: &Path) {
     let done = Command::new("cp").arg("-a").args([from, to]).status();
     assert!(done.unwrap().success());
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until something holds, and says what if it never does.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// A value of the manager's metrics.
+pub fn metric(served: &Served, name: &str) -> u64 {
+    let text = served.get("metrics").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// Makes a group with a log of its own, in the place of the folder's.
+pub fn own_log(folder: &Folder) -> String {
+    let create = ["group", "create", "own", "--name", "own", "--with-log"];
+    let said = folder.yes(&create);
+    let line = said
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("log "));
+    line.unwrap().trim().to_owned()
 }

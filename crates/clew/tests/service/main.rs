@@ -8,6 +8,7 @@ mod folder;
 mod forks;
 mod independent;
 mod managed;
+mod members;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;

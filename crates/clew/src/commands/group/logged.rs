@@ -89,7 +89,10 @@ impl Logged {
         let failure = match error {
             NotAccepted::Client(error) => {
                 let failure = unanswered(error);
-                let why = format!("{}: the newest epoch is not shown to be in the log", failure.message);
+                let why = format!(
+                    "{}: the newest epoch is not shown to be in the log",
+                    failure.message
+                );
                 Failure::new(why).hint("run the command again; the key stays as it is")
             }
             NotAccepted::Answer(_) | NotAccepted::Proof { .. } => {

@@ -82,7 +82,7 @@ pub fn found(arguments: &GroupCreate, group: NewGroup) -> Result<Created, Failur
     let log = GroupLog::new(key.public().clone()).map_err(Failure::new)?;
     let log = Some(log);
     Store::create_with(dir, NewGroup { log, ..group }, secret, rng, |dir, store| {
-        log::create_for(&dir.join(LOG), &key, store)
+        log::create_for(&dir.join(LOG), &key, secret, store)
     })
 }
 

@@ -1,6 +1,7 @@
 //! `clew log`: a group's transparency log.
 
 mod audit;
+mod entries;
 mod keys;
 mod manager;
 mod serve;
@@ -25,6 +26,10 @@ pub fn run(command: Log) -> Result<Status, Failure> {
         Log::Witness(arguments) => crate::tunnel::run(serve::witness(&arguments)),
         Log::Admit(arguments) => crate::tunnel::run(manager::admit(&arguments)),
         Log::Publish(arguments) => crate::tunnel::run(manager::publish(&arguments)),
+        Log::Add(arguments) => crate::tunnel::run(entries::add(&arguments)),
+        Log::Anchor(arguments) => crate::tunnel::run(entries::anchor(&arguments)),
+        Log::Result(arguments) => crate::tunnel::run(entries::result(&arguments)),
+        Log::Unseal(arguments) => crate::tunnel::run(entries::unseal(&arguments)),
         Log::Verify(arguments) => crate::tunnel::run(audit::verify(&arguments)),
         Log::Count(arguments) => crate::tunnel::run(audit::count(&arguments)),
         Log::Prove(arguments) => crate::tunnel::run(audit::prove(&arguments)),
@@ -84,7 +89,13 @@ pub fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> 
     })
 }
 
-pub fn stored(error: StorageError) -> Failure {
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        stored(error)
+    }
+}
+
+fn stored(error: StorageError) -> Failure {
     let failure = Failure::new(&error);
     match &error {
         StorageError::InUse(_) => failure.hint("stop the other process first"),

@@ -1,6 +1,6 @@
 //! `clew log serve` and `clew log witness`.
 
-use super::{most_of, stored};
+use super::most_of;
 use crate::cli::{Asked, LogServe, LogWitness, Reached};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
-    let log = Log::open(&arguments.dir).map_err(stored)?;
+    let log = Log::open(&arguments.dir, |path| arguments.unlock.log_key(path))?;
     let at = &arguments.at;
     let bound = Bound::at(at.listen, &at.reached, &arguments.dir)?;
     let started = Started::new(log, &arguments.asked)?;
@@ -71,7 +71,7 @@ impl Started {
             tell: |line| mention!("clew: {line}"),
         };
         Ok(Self {
-            service: LogService::start(log, options).map_err(stored)?,
+            service: LogService::start(log, options)?,
             entries,
             witnesses: names,
             threshold,
@@ -100,22 +100,22 @@ impl Started {
 
 fn witnesses(log: &mut Log, asked: &Asked) -> Result<Vec<WitnessAddress>, Failure> {
     for key in &asked.without {
-        log.remove_witness(key).map_err(stored)?;
+        log.remove_witness(key)?;
     }
     for (key, url) in &asked.witness {
-        log.put_witness(key, &url.to_string()).map_err(stored)?;
+        log.put_witness(key, &url.to_string())?;
     }
     let read = |(key, url): (String, String)| {
         let (key, url) = (key.parse().ok(), url.parse().ok());
         let address = key.zip(url).map(|(key, url)| WitnessAddress { key, url });
         address.ok_or_else(|| Failure::new("the log's database has an unknown witness"))
     };
-    let remembered = log.witnesses().map_err(stored)?;
+    let remembered = log.witnesses()?;
     remembered.into_iter().map(read).collect()
 }
 
 pub async fn witness(arguments: &LogWitness) -> Result<Status, Failure> {
-    let store = WitnessStore::open(&arguments.dir).map_err(stored)?;
+    let store = WitnessStore::open(&arguments.dir, |path| arguments.unlock.log_key(path))?;
     let at = &arguments.at;
     let bound = Bound::at(at.listen, &at.reached, &arguments.dir)?;
     say!("witness  {}", store.public());
