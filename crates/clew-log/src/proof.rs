@@ -4,6 +4,7 @@ use crate::Hash;
 use crate::checkpoint::Checkpoint;
 use crate::cosignature::Cosignature;
 use crate::note::{Note, NoteError, VerifierKey};
+use crate::state::CLOCK_DIFFERENCE_MAX;
 use crate::text::{from_base64, hashes, line, number, to_base64};
 use crate::tree::{INCLUSION_HASHES_MAX, root_of_proof};
 use alloc::vec::Vec;
@@ -121,8 +122,9 @@ impl core::error::Error for ProofError {}
 impl Policy {
     /// Checks a checkpoint's signatures. `now` is in seconds since 1970.
     ///
-    /// A cosignature from the future counts: a witness's clock may be ahead, and its word is about
-    /// consistency.
+    /// A cosignature that is more than [`CLOCK_DIFFERENCE_MAX`] ahead of `now` does not count: its
+    /// witness's clock is wrong, and the cosignature would stay fresh for that long. Without a clock,
+    /// `now` is [`u64::MAX`].
     ///
     /// # Errors
     /// [`ProofError`].
@@ -158,8 +160,9 @@ impl Policy {
         let own = note.signature(key).ok();
         let time = own.and_then(|own| Cosignature::decode(&own.bytes));
         time.is_some_and(|own| {
-            self.max_age
-                .is_none_or(|most| now.saturating_sub(own.time) <= most)
+            let is_past = own.time <= now.saturating_add(CLOCK_DIFFERENCE_MAX.as_secs());
+            let age = now.saturating_sub(own.time);
+            is_past && self.max_age.is_none_or(|most| age <= most)
         })
     }
 }
@@ -244,11 +247,19 @@ mod tests {
             need(1, 2),
             "one is too old"
         );
+        assert_eq!(check(policy(2), &good, NOW - 3_600), None);
+        assert_eq!(
+            check(policy(2), &good, NOW - 3_601),
+            need(1, 2),
+            "one is from the future"
+        );
         let for_ever = Policy {
             max_age: None,
             ..policy(2)
         };
-        assert_eq!(check(for_ever, &good, NOW + 1_000_000), None);
+        assert_eq!(check(for_ever.clone(), &good, NOW + 1_000_000), None);
+        assert_eq!(check(for_ever.clone(), &good, u64::MAX), None);
+        assert_eq!(check(for_ever, &good, NOW - 3_601), need(1, 2));
         let mut same = policy(2);
         same.witnesses.truncate(1);
         assert_eq!(check(same, &good, NOW), need(1, 2));

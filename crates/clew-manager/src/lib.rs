@@ -16,6 +16,6 @@ pub use error::StoreError;
 pub use index::Progress;
 pub use store::{
     AHEAD_NS, AdmittedAuthor, Backup, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES,
-    ISSUER_KEY, Invitation, JoinAnswer, JoinRound, Machine, NewGroup, Opening, OutboxEntry,
-    PendingEnrolment, ROUNDS_MAX, SERVICE_TLS, Store, WITNESSES, keys_of,
+    ISSUER_KEY, Invitation, JoinAnswer, JoinRound, LOG, LOG_URL, Machine, NewGroup, Opening,
+    OutboxEntry, PendingEnrolment, ROUNDS_MAX, SERVICE_TLS, Store, WITNESSES, keys_of,
 };

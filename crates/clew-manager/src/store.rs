@@ -8,6 +8,8 @@
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
 //! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
+//! DIR/issuer/log.url        where the group's log is, if it is elsewhere
+//! DIR/log                   the group's own log, if `clew group create --with-log` made one
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
 //! ```
 //! A change is one database transaction. The files are published afterwards from what the database
@@ -64,6 +66,10 @@ pub const WITNESSES: &str = "public/witnesses";
 pub const ISSUER_KEY: &str = "issuer/issuer.key";
 /// The certificate of the service, and its key.
 pub const SERVICE_TLS: &str = "issuer/tls";
+/// The group's own log, if it has one: a directory of `clew log`.
+pub const LOG: &str = "log";
+/// Where the group's log is, if it is elsewhere: an address.
+pub const LOG_URL: &str = "issuer/log.url";
 /// Locked while a service works with the store.
 const SERVICE_LOCK: &str = "issuer/serve.lock";
 /// The dealt shares of the opening key within a store: `N.key` each.

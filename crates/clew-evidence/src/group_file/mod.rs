@@ -261,6 +261,12 @@ impl GroupFile {
         }
     }
 
+    /// Returns the log that the group writes into from its newest epoch on. Returns `None` if it has
+    /// none then.
+    pub fn newest_log(&self) -> Option<&GroupLog> {
+        self.log_at(self.newest_epoch())
+    }
+
     /// Returns every log that the group has written into, oldest first: evidence is judged by the
     /// log of its time.
     pub fn logs(&self) -> impl Iterator<Item = &GroupLog> {

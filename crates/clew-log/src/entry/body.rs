@@ -204,6 +204,12 @@ impl Body {
         }
     }
 
+    /// Reads the body of an entry of that kind. Returns `None` if it breaks the layout.
+    pub fn decode(kind: u8, bytes: &[u8]) -> Option<Self> {
+        let mut fields = Reader(bytes);
+        Self::read(kind, &mut fields).filter(|_| fields.0.is_empty())
+    }
+
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Group { record } => out.extend(record),

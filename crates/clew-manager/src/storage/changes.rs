@@ -99,6 +99,11 @@ impl<B: Begun> Transaction for B {
         execute(self, command, &[seq.into(), place.into()])
     }
 
+    fn set_unsent(&self) -> Result<()> {
+        let command = "UPDATE outbox SET place = NULL WHERE place IS NOT NULL";
+        execute(self, command, &[])
+    }
+
     fn queue(&self, index: u32, now: u64) -> Result<bool> {
         let command = "INSERT INTO queued VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         Ok(self.change(command, &[index.into(), now.into()])? == 1)

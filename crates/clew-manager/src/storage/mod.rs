@@ -136,6 +136,9 @@ pub(crate) trait Tables: BoardTables {
     /// The entries that wait for the log, oldest first, at most so many.
     fn outbox(&self, most: u32) -> Result<Vec<OutboxEntry>>;
 
+    /// The entries of a kind that the log has: each body with its place.
+    fn sent(&self, kind: u8) -> Result<Vec<(Vec<u8>, u64)>>;
+
     /// The rows that wait for the next epoch to be revoked, in the order of their machines.
     fn queued(&self) -> Result<Vec<u32>>;
 
@@ -195,6 +198,9 @@ pub(crate) trait Transaction: Tables + BoardChanges {
 
     /// Says that the log has an entry, and where. Entries before it have to be there.
     fn set_sent(&self, seq: u64, place: u64) -> Result<()>;
+
+    /// Says that the log has no entry: it is a new one.
+    fn set_unsent(&self) -> Result<()>;
 
     /// Queues a row to be revoked. Returns `false` if it is queued already.
     fn queue(&self, index: u32, now: u64) -> Result<bool>;

@@ -106,6 +106,13 @@ impl<S: Sql + ?Sized> Tables for S {
         })
     }
 
+    fn sent(&self, kind: u8) -> Result<Vec<(Vec<u8>, u64)>> {
+        let query = "SELECT body, place FROM outbox WHERE kind = ?1 AND place IS NOT NULL";
+        all(self, query, &[kind.into()], |row| {
+            Ok((row.take()?, row.take()?))
+        })
+    }
+
     fn queued(&self) -> Result<Vec<u32>> {
         let query = "SELECT machine FROM queued ORDER BY machine";
         all(self, query, &[], |row| row.take())

@@ -103,7 +103,7 @@ impl Store {
         Ok(files)
     }
 
-    /// Makes a group's directory from a backup, with a database as for [`Store::create_in`]. All of it is
+    /// Makes a group's directory from a backup, with a database as for [`Store::create_with`]. All of it is
     /// checked, written and synced before the directory has its name. `published` is the newest group
     /// file that anybody has: if it is newer than the backup, the store refuses to open, so that nobody
     /// who was revoked since is revived.

@@ -4,7 +4,7 @@ use super::{GROUP_FILE, ISSUER_KEY, Store, TRUSTEES};
 use crate::error::StoreError;
 use crate::storage::{self, Transaction};
 use clew_evidence::{
-    Genesis, GroupLog, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part,
+    Genesis, GroupLog, HEADER, Name, Origin, RegisterHead, SharingRecord, WallTime, sign_part,
 };
 use clew_group::curve::Scalar;
 use clew_group::quorum::{Quorum, Sharing};
@@ -85,22 +85,34 @@ impl Store {
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
     ) -> Result<Created, StoreError> {
-        Self::create_in(dir, None, group, secret, rng)
+        Self::create_with(
+            dir,
+            None,
+            group,
+            secret,
+            rng,
+            |_, _| Ok::<_, StoreError>(()),
+        )
     }
 
-    /// The same with a database of PostgreSQL, if `database` has its URL. It is committed once the
-    /// directory is in its place: killed in between, the directory is there and has no group.
+    /// As [`create`](Self::create), with a database of PostgreSQL if `database` has its URL. It is committed
+    /// once the directory is in its place: killed in between, the directory is there and has no group.
+    ///
+    /// `also` writes what else belongs into the directory, before that has its name: it gets the directory
+    /// as it is called meanwhile, and the group file.
     ///
     /// # Errors
-    /// As [`Store::create`]; [`StoreError::HasGroup`] if the database has a group's tables;
-    /// [`StoreError::DatabaseUrl`], [`StoreError::OtherHost`], [`StoreError::Unreachable`].
-    pub fn create_in(
+    /// As [`Store::create`], and those of `also`: then nothing was made. [`StoreError::HasGroup`] if the
+    /// database has a group's tables; [`StoreError::DatabaseUrl`], [`StoreError::OtherHost`],
+    /// [`StoreError::Unreachable`].
+    pub fn create_with<E: From<StoreError>>(
         dir: &Path,
         database: Option<&str>,
         group: NewGroup,
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
-    ) -> Result<Created, StoreError> {
+        also: impl FnOnce(&Path, &[u8]) -> Result<(), E>,
+    ) -> Result<Created, E> {
         let parent = directory(dir);
         fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
         // Of mode 0700. If the process is killed, it stays.
@@ -110,6 +122,7 @@ impl Store {
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
         let path = making.path().to_owned();
+        also(&path, &[&HEADER[..], &founding.parts().concat()].concat())?;
         let mut making = Some(making);
         let mut finish = || {
             settle(&path)?;
@@ -238,8 +251,8 @@ impl Founding {
         Ok(())
     }
 
-    /// The first rows of the database.
-    fn fill(&self, db: &dyn Transaction) -> Result<(), StoreError> {
+    /// The parts of the group file: record 0, and the head of an empty register.
+    fn parts(&self) -> [Vec<u8>; 2] {
         let head = RegisterHead {
             last: self.genesis.epoch_id(),
             time: WallTime::from_nanos(self.now),
@@ -247,9 +260,15 @@ impl Founding {
             root: [0; 32],
             hashes: Vec::new(),
         };
-        let manager = &self.issuer.manager;
-        db.add_record(0, &sign_part(&self.genesis.encode(), manager))?;
-        db.add_head(&sign_part(&head.encode(), manager))?;
+        let parts = [self.genesis.encode(), head.encode()];
+        parts.map(|part| sign_part(&part, &self.issuer.manager))
+    }
+
+    /// The first rows of the database.
+    fn fill(&self, db: &dyn Transaction) -> Result<(), StoreError> {
+        let [record, head] = self.parts();
+        db.add_record(0, &record)?;
+        db.add_head(&head)?;
         storage::fill_outbox(db)
     }
 }

@@ -1,10 +1,13 @@
 //! What has to be in the group's log: written in the transaction of each change, sent afterwards.
 
-use super::Store;
+use super::{Locked, Store};
 use crate::error::StoreError;
-use clew_evidence::EpochRecord;
-use clew_keys::Author;
-use clew_log::entry::Role;
+use clew_evidence::{EpochRecord, GroupLog};
+use clew_keys::{Author, IssuerKeyFile};
+use clew_log::VerifierKey;
+use clew_log::entry::{Body, Entry, Role};
+use clew_wire::WallTime;
+use std::collections::BTreeMap;
 
 /// Kind of the entry that founds a log.
 pub(crate) const LOG_GROUP: u8 = 1;
@@ -36,17 +39,61 @@ impl Store {
         self.db.outbox(most)
     }
 
-    /// Says that the log has the entries, each with its place, and syncs that. An entry that is marked
-    /// already keeps its place.
+    /// Signs entries of the outbox with the manager's key. `now` is the manager's clock.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherGroupsKey`]; [`StoreError::Damaged`] if a body is not that of an entry.
+    pub fn signed_for_log(
+        &self,
+        issuer: &IssuerKeyFile,
+        entries: &[OutboxEntry],
+        now: WallTime,
+    ) -> Result<Vec<(u64, Entry)>, StoreError> {
+        self.check_key(issuer)?;
+        let group = self.group.id().0;
+        let signed = |entry: &OutboxEntry| {
+            let body = Body::decode(entry.kind, &entry.body)?;
+            let signed = Entry::sign(group, now, body, &issuer.manager)?;
+            Some((entry.seq, signed))
+        };
+        let signed = entries.iter().map(|entry| {
+            let seq = entry.seq;
+            signed(entry).ok_or_else(|| StoreError::Damaged(format!("entry {seq} of the outbox")))
+        });
+        signed.collect()
+    }
+
+    /// Says that this log has the entries, each with its place, and syncs that. An entry that is marked
+    /// already keeps its place. Returns `false`, and marks none, if the group writes into another log by
+    /// now.
     ///
     /// # Errors
     /// The database's; then none is marked.
-    pub fn set_sent(&mut self, sent: &[(u64, u64)]) -> Result<(), StoreError> {
-        let transaction = self.db.begin()?;
+    pub fn set_sent(&mut self, log: &VerifierKey, sent: &[(u64, u64)]) -> Result<bool, StoreError> {
+        let Locked {
+            transaction, group, ..
+        } = self.lock()?;
+        if group.newest_log().map(GroupLog::key) != Some(log) {
+            return Ok(false);
+        }
         for (seq, place) in sent {
             transaction.set_sent(*seq, *place)?;
         }
-        transaction.commit()
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// The places in the log of all epochs that are there, by epoch.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn logged_epochs(&self) -> Result<BTreeMap<u32, u64>, StoreError> {
+        let sent = self.db.sent(LOG_EPOCH)?;
+        let epoch = |(body, place): (Vec<u8>, u64)| {
+            let epoch = body.first_chunk().map(|epoch| u32::from_be_bytes(*epoch));
+            epoch.map(|epoch| (epoch, place))
+        };
+        Ok(sent.into_iter().filter_map(epoch).collect())
     }
 }
 

@@ -197,6 +197,10 @@ fn write(
         transaction.unqueue(machine.entry.index)?;
     }
     transaction.send(LOG_EPOCH, &epoch_body(record))?;
+    if matches!(record.change, Change::Log(_)) {
+        // The new log gets all of it, from the first entry on.
+        transaction.set_unsent()?;
+    }
     // Readers demand it: the record binds the register, and a checkpoint leads from there on.
     write_checkpoint(transaction, group, record.machines, issuer)?;
     let (last, time) = (record.epoch_id(), record.made.as_nanos());

@@ -2,9 +2,11 @@
 
 use crate::common::*;
 use crate::join::Far;
+use clew_evidence::GroupLog;
 use clew_group::Scheme;
 use clew_keys::TextFile;
 use clew_keys::join::{ClaimFile, CredentialFile, InvitationFile, OfferFile};
+use clew_log::{KeyKind, VerifierKey};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, Store, StoreError};
 
 const HOUR: u64 = 3_600_000_000_000;
@@ -146,9 +148,28 @@ fn many_join_in_one_commit_while_another_process_works() {
         .zip(&waiting)
         .map(|(place, e)| (e.seq, place))
         .collect();
-    acme.store.set_sent(&sent[..2]).unwrap();
-    let left = acme.store.outbox(1_000).unwrap();
+    let key = VerifierKey::new("log", KeyKind::Log, acme.issuer.manager.verifying_key()).unwrap();
+    assert!(
+        !acme.store.set_sent(&key, &sent[..2]).unwrap(),
+        "another log"
+    );
+    let log = GroupLog::new(key.clone()).unwrap();
+    let now = EpochStart::now(LATER);
+    acme.store.set_log(&acme.issuer, Some(log), now).unwrap();
+    assert!(acme.store.set_sent(&key, &sent[..2]).unwrap());
+    let mut left = acme.store.outbox(1_000).unwrap();
+    let epoch = left.pop().unwrap();
+    assert_eq!(acme.store.logged_epochs().unwrap().len(), 0);
+    acme.store.set_sent(&key, &[(epoch.seq, 9)]).unwrap();
+    assert_eq!(acme.store.logged_epochs().unwrap()[&1], 9);
     assert_eq!(left, waiting[2..]);
+    // Another log gets all of it again.
+    let other = VerifierKey::new("other", KeyKind::Log, *key.key()).unwrap();
+    let log = GroupLog::new(other).unwrap();
+    acme.store.set_log(&acme.issuer, Some(log), now).unwrap();
+    let again = acme.store.outbox(1_000).unwrap();
+    assert_eq!(again[..waiting.len()], waiting);
+    assert_eq!(again.len(), waiting.len() + 2);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! A client that knows its server by the fingerprint of the server's key.
 
 use super::{Pin, Problem, ServiceUrl, UrlError};
-use reqwest::header::{ETAG, HeaderMap, IF_NONE_MATCH};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use reqwest::header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
@@ -11,6 +13,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
+use tower::ServiceExt;
 
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -25,7 +28,25 @@ const PROBLEM_MAX: usize = 16 << 10;
 #[derive(Clone, Debug)]
 pub struct Client {
     url: ServiceUrl,
-    http: reqwest::Client,
+    to: To,
+}
+
+/// Where a service is.
+#[derive(Clone, Debug)]
+enum To {
+    /// Behind a connection.
+    Network(reqwest::Client),
+    /// In this process.
+    Here(Router),
+}
+
+/// What a service is asked.
+#[derive(Clone)]
+struct Request<'a> {
+    method: Method,
+    path: &'a str,
+    header: Option<(&'a str, &'a str)>,
+    body: Bytes,
 }
 
 /// What a service answered.
@@ -99,8 +120,16 @@ impl Client {
             .map_err(failed)?;
         Ok(Self {
             url: url.clone(),
-            http,
+            to: To::Network(http),
         })
+    }
+
+    /// A client of a service in this process, which has the `url` for others.
+    pub fn here(url: &ServiceUrl, service: Router) -> Self {
+        Self {
+            url: url.clone(),
+            to: To::Here(service),
+        }
     }
 
     /// The service.
@@ -120,10 +149,11 @@ impl Client {
         limit: usize,
         wait: Duration,
     ) -> Result<Answer, ClientError> {
-        let request = self.http.request(Method::GET, self.url.join(path)?);
-        let request = match etag {
-            Some(etag) => request.header(IF_NONE_MATCH, etag),
-            None => request,
+        let request = Request {
+            method: Method::GET,
+            path,
+            header: etag.map(|etag| (IF_NONE_MATCH.as_str(), etag)),
+            body: Bytes::new(),
         };
         self.send(request, limit, wait).await
     }
@@ -135,12 +165,17 @@ impl Client {
     pub async fn get_with(
         &self,
         path: &str,
-        (header, value): (&str, &str),
+        header: (&str, &str),
         limit: usize,
         wait: Duration,
     ) -> Result<Answer, ClientError> {
-        let request = self.http.request(Method::GET, self.url.join(path)?);
-        self.send(request.header(header, value), limit, wait).await
+        let request = Request {
+            method: Method::GET,
+            path,
+            header: Some(header),
+            body: Bytes::new(),
+        };
+        self.send(request, limit, wait).await
     }
 
     /// Sends a body to a path, and reads at most `limit` bytes of answer within `wait`.
@@ -154,39 +189,62 @@ impl Client {
         limit: usize,
         wait: Duration,
     ) -> Result<Answer, ClientError> {
-        let request = self.http.request(Method::POST, self.url.join(path)?);
-        self.send(request.body(body), limit, wait).await
+        let request = Request {
+            method: Method::POST,
+            path,
+            header: None,
+            body: body.into(),
+        };
+        self.send(request, limit, wait).await
     }
 
     async fn send(
         &self,
-        request: reqwest::RequestBuilder,
+        request: Request<'_>,
         limit: usize,
         wait: Duration,
     ) -> Result<Answer, ClientError> {
         let twice = async {
-            let again = request.try_clone();
-            match (self.exchange(request, limit).await, again) {
-                (Err(ClientError::Unreachable { .. }), Some(again)) => {
-                    self.exchange(again, limit).await
-                }
-                (answered, _) => answered,
+            match self.exchange(request.clone(), limit).await {
+                Err(ClientError::Unreachable { .. }) => self.exchange(request, limit).await,
+                answered => answered,
             }
         };
         let answered = tokio::time::timeout(wait, twice).await;
         answered.unwrap_or_else(|_| Err(ClientError::Timeout(self.url.to_string())))
     }
 
-    async fn exchange(
+    async fn exchange(&self, request: Request<'_>, limit: usize) -> Result<Answer, ClientError> {
+        let url = self.url.join(request.path)?;
+        let (status, etag, body) = match &self.to {
+            To::Network(http) => {
+                let sent = http.request(request.method, url).body(request.body);
+                let sent = match request.header {
+                    Some((name, value)) => sent.header(name, value),
+                    None => sent,
+                };
+                self.over_network(sent, limit).await?
+            }
+            To::Here(service) => self.in_process(service.clone(), request, limit).await?,
+        };
+        if !is_good(status) {
+            return Err(self.refused(status, &body));
+        }
+        Ok(Answer {
+            is_unchanged: status == StatusCode::NOT_MODIFIED,
+            etag,
+            body,
+        })
+    }
+
+    async fn over_network(
         &self,
         request: reqwest::RequestBuilder,
         limit: usize,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<(StatusCode, Option<String>, Vec<u8>), ClientError> {
         let mut response = request.send().await.map_err(|error| self.failed(&error))?;
-        let status = response.status();
-        let is_good = status.is_success() || status == StatusCode::NOT_MODIFIED;
-        let etag = etag(response.headers());
-        let limit = if is_good { limit } else { PROBLEM_MAX };
+        let (status, etag) = (response.status(), etag(response.headers()));
+        let limit = limit_of(status, limit);
         let mut body = Vec::new();
         while let Some(chunk) = response
             .chunk()
@@ -199,14 +257,32 @@ impl Client {
             }
             body.extend_from_slice(&chunk);
         }
-        if !is_good {
-            return Err(self.refused(status, &body));
+        Ok((status, etag, body))
+    }
+
+    async fn in_process(
+        &self,
+        service: Router,
+        request: Request<'_>,
+        limit: usize,
+    ) -> Result<(StatusCode, Option<String>, Vec<u8>), ClientError> {
+        let mut asked = axum::http::Request::new(Body::from(request.body));
+        *asked.method_mut() = request.method;
+        let uri = format!("/{}", request.path).parse();
+        *asked.uri_mut() = uri.map_err(|_| UrlError::Layout)?;
+        if let Some((name, value)) = request.header {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| UrlError::Layout)?;
+            let value = HeaderValue::from_str(value).map_err(|_| UrlError::Layout)?;
+            asked.headers_mut().insert(name, value);
         }
-        Ok(Answer {
-            is_unchanged: status == StatusCode::NOT_MODIFIED,
-            etag,
-            body,
-        })
+        let response = service.oneshot(asked).await;
+        let response = response.unwrap_or_else(|never| match never {});
+        let (status, etag) = (response.status(), etag(response.headers()));
+        let limit = limit_of(status, limit);
+        let body = axum::body::to_bytes(response.into_body(), limit).await;
+        let url = self.url.to_string();
+        let body = body.map_err(|_| ClientError::TooLong { url, limit })?;
+        Ok((status, etag, body.to_vec()))
     }
 
     fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
@@ -233,6 +309,15 @@ impl Client {
             },
         }
     }
+}
+
+fn is_good(status: StatusCode) -> bool {
+    status.is_success() || status == StatusCode::NOT_MODIFIED
+}
+
+/// How much of an answer is read: of a refusal, less.
+fn limit_of(status: StatusCode, limit: usize) -> usize {
+    if is_good(status) { limit } else { PROBLEM_MAX }
 }
 
 fn etag(headers: &HeaderMap) -> Option<String> {

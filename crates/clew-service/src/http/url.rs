@@ -48,6 +48,16 @@ impl ServiceUrl {
         self.pin
     }
 
+    /// The address of a service at a path of this one, as `log`: the same server, with the same pin.
+    ///
+    /// # Errors
+    /// [`UrlError::Layout`] if the path leads elsewhere.
+    pub fn at(&self, path: &str) -> Result<Self, UrlError> {
+        let base = self.join(&format!("{path}/"))?;
+        let pin = self.pin;
+        Ok(Self { base, pin })
+    }
+
     /// The URL of a path below it. `path` is relative, as `feed/head?after=3`.
     ///
     /// # Errors

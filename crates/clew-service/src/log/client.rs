@@ -1,5 +1,6 @@
 //! Clients of a log.
 
+use super::service::LogService;
 use crate::http::{Client, ClientError, ServiceUrl};
 use clew_log::entry::{self, Logged};
 use clew_log::tile::{self, Tile, WIDTH};
@@ -66,6 +67,17 @@ impl LogClient {
     pub fn new(url: &ServiceUrl) -> Result<Self> {
         let http = Client::new(url)?;
         Ok(Self { http })
+    }
+
+    /// A client of a log in this process, which has the `url` for others.
+    pub fn here(url: &ServiceUrl, log: &LogService) -> Self {
+        let http = Client::here(url, log.router());
+        Self { http }
+    }
+
+    /// Returns what it asks the log with, for whoever passes requests on.
+    pub(crate) fn http(&self) -> &Client {
+        &self.http
     }
 
     /// Adds an entry. Returns its place, and the time that the log gave it: on the log's disk, and

@@ -3,7 +3,7 @@
 use super::service::{Shared, lock};
 use super::store::Signed;
 use super::witnesses::{Report, Target, Witness, WitnessAddress};
-use clew_log::NoteSignature;
+use clew_log::{CLOCK_DIFFERENCE_MAX, Cosignature, NoteSignature};
 use clew_wire::WallTime;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -68,6 +68,7 @@ pub(super) async fn run(shared: Arc<Shared>, witnesses: Vec<WitnessAddress>, thr
         threshold,
         count,
         ready: vec![false; count],
+        differing: vec![false; count],
         lines: Vec::new(),
         published: Vec::new(),
         target,
@@ -80,6 +81,8 @@ struct Rounds {
     threshold: usize,
     count: usize,
     ready: Vec<bool>,
+    /// Whose clock differs too much from the log's.
+    differing: Vec<bool>,
     /// Cosignatures of the target, by witness.
     lines: Vec<(usize, NoteSignature)>,
     /// Those of the published checkpoint.
@@ -147,11 +150,7 @@ impl Rounds {
 
     async fn take(&mut self, report: Report, asked: &Signed) {
         match report {
-            Report::Ready(number) => self.ready(number),
-            Report::Halt(why) => {
-                self.shared.tell(&why);
-                self.shared.status.send_replace(Status::Halted(why));
-            }
+            Report::Halt(why) => self.halt(why),
             Report::Failed(number, why) => {
                 self.shared.metrics.uncosigned.fetch_add(1, Relaxed);
                 self.seen(number, |seen| seen.error = Some(why));
@@ -159,6 +158,10 @@ impl Rounds {
             Report::Cosigned(number, size, line) => {
                 self.shared.metrics.cosigned.fetch_add(1, Relaxed);
                 let now = (self.shared.clock)();
+                if !self.agrees(number, &line, now) {
+                    return;
+                }
+                self.ready(number);
                 self.seen(number, |seen| {
                     (seen.last, seen.error) = (Some((size, now)), None);
                 });
@@ -167,13 +170,41 @@ impl Rounds {
         }
     }
 
+    fn halt(&self, why: String) {
+        self.shared.tell(&why);
+        self.shared.status.send_replace(Status::Halted(why));
+    }
+
+    /// Whether a witness's clock agrees with the log's. If too few do for a checkpoint to be published, the
+    /// log's own clock is wrong: it stops.
+    fn agrees(&mut self, number: usize, line: &NoteSignature, now: WallTime) -> bool {
+        let time = Cosignature::decode(&line.bytes).map_or(0, |own| own.time);
+        let differs = (now.as_nanos() / 1_000_000_000).abs_diff(time);
+        let agrees = differs <= CLOCK_DIFFERENCE_MAX.as_secs();
+        self.differing[number] = !agrees;
+        if agrees {
+            return true;
+        }
+        let why = format!("its clock differs by {differs} s from this log's");
+        self.seen(number, |seen| seen.error = Some(why));
+        let differing = self.differing.iter().filter(|differs| **differs).count();
+        if self.count - differing < self.threshold {
+            self.halt(format!(
+                "the clocks of {differing} witnesses differ by more than 1 hour from this log's: set \
+                 its clock, and start it again"
+            ));
+        }
+        false
+    }
+
     fn seen(&self, number: usize, change: impl FnOnce(&mut Seen)) {
         if let Some(seen) = lock(&self.shared.witnesses).get_mut(number) {
             change(seen);
         }
     }
 
-    /// Enough witnesses told what they have seen if any `threshold` of them have one in common with
+    /// A witness cosigned what this log has: it continues whatever the witness saw, and their clocks agree.
+    /// Enough of them did if any `threshold` of them have one in common with
     /// those: whatever was published, one of them cosigned it.
     fn ready(&mut self, number: usize) {
         self.ready[number] = true;

@@ -203,8 +203,8 @@ impl Mirror {
             return Err(self.went_back(note, &checkpoint));
         }
         let times = (
-            self.last.as_ref().map(|last| self.times(last)),
-            self.times(&note),
+            self.last.as_ref().map(|last| self.times(last, now)),
+            self.times(&note, now),
         );
         let earliest = times.0.and_then(|times| times.into_iter().min());
         let latest = times.1.into_iter().max();
@@ -294,12 +294,14 @@ impl Mirror {
         Ok(())
     }
 
-    /// When the policy's witnesses cosigned.
-    fn times(&self, note: &Note) -> Vec<WallTime> {
+    /// When the policy's witnesses cosigned, but for times from the future.
+    fn times(&self, note: &Note, now: u64) -> Vec<WallTime> {
+        let until = now.saturating_add(CLOCK_DIFFERENCE_MAX.as_secs());
         let keys = self.policy.witnesses.iter();
         let lines = keys.filter_map(|key| note.signature(key).ok());
         let times = lines.filter_map(|line| Cosignature::decode(&line.bytes));
         times
+            .filter(|own| own.time <= until)
             .map(|own| WallTime::from_nanos(own.time.saturating_mul(NS)))
             .collect()
     }

@@ -10,7 +10,7 @@ mod adding;
 mod client;
 mod cosigning;
 mod mirror;
-mod routes;
+pub(crate) mod routes;
 mod service;
 mod storage;
 mod store;
@@ -21,5 +21,7 @@ pub use cosigning::{COSIGN_AGAIN, Status};
 pub use mirror::{AuditError, Audited, Mirror};
 pub use service::{LogOptions, LogService, Metrics};
 pub(crate) use store::make_dir;
-pub use store::{ENTRIES_PER_HOUR_MAX, Log, NotAdded, Placed, Signed, group_file_of, read_state};
+pub use store::{
+    ENTRIES_PER_HOUR_MAX, Log, NotAdded, Placed, Signed, clear_key, group_file_of, read_state,
+};
 pub use witnesses::WitnessAddress;

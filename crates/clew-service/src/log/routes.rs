@@ -23,11 +23,12 @@ use tokio::sync::{mpsc, oneshot};
 
 /// How long `add?cosigned` waits for witnesses.
 const COSIGNED_WAIT: Duration = Duration::from_secs(30);
-const TEXT: &str = "text/plain; charset=utf-8";
-const BYTES: &str = "application/octet-stream";
+pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const BYTES: &str = "application/octet-stream";
 /// Tiles never change.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
-const FOR_NOW: &str = "no-cache";
+pub(crate) const FOR_EVER: &str = "public, max-age=31536000, immutable";
+pub(crate) const FOR_NOW: &str = "no-cache";
 /// After how many seconds a busy log is asked again.
 const RETRY_AFTER: u32 = 1;
 
@@ -118,7 +119,7 @@ async fn add(
         true => StatusCode::CREATED,
         false => StatusCode::OK,
     };
-    let json = [(CONTENT_TYPE, "application/json")];
+    let json = [(CONTENT_TYPE, JSON)];
     Ok((status, json, answer.to_string()).into_response())
 }
 
@@ -202,7 +203,7 @@ async fn health(State(served): State<Served>) -> Response {
         "published": shared.published.borrow().as_ref().map(|published| published.size),
         "witnesses": witnesses,
     });
-    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, FOR_NOW)];
+    let headers = [(CONTENT_TYPE, JSON), (CACHE_CONTROL, FOR_NOW)];
     (code, headers, body.to_string()).into_response()
 }
 

@@ -177,6 +177,11 @@ impl LogService {
         })
     }
 
+    /// Returns its public key.
+    pub fn key(&self) -> &VerifierKey {
+        &self.shared.key
+    }
+
     /// Returns what it answers over HTTP.
     pub fn router(&self) -> Router {
         routes::router(Arc::clone(&self.shared), self.queue.clone())

@@ -72,10 +72,11 @@ pub enum NotAdded {
 
 impl Log {
     /// Makes the directory of a new log. It has no group yet, since a group file may name its log's key.
+    /// `text` is that of the key file, encrypted or not.
     ///
     /// # Errors
     /// The directory exists, or cannot be written.
-    pub fn create(dir: &Path, key: &LogKeyFile) -> Result<()> {
+    pub fn create(dir: &Path, key: &LogKeyFile, text: &str) -> Result<()> {
         make_dir(dir)?;
         let lock = database::lock(dir)?;
         let empty = checkpoint(key, 0, tree::EMPTY);
@@ -91,7 +92,7 @@ impl Log {
             format!("{}\n", key.public()).as_bytes(),
             MODE_PUBLIC,
         )?;
-        put(KEY, key.encode().as_bytes(), MODE_SECRET)?;
+        put(KEY, text.as_bytes(), MODE_SECRET)?;
         // Last: without it the directory is not a log.
         Storage::create(dir, &Kept { size: 0, note })?;
         drop(lock);
@@ -114,24 +115,27 @@ impl Log {
         storage.put_founder(founder)
     }
 
-    /// Opens a log, and checks all of it against its newest checkpoint.
+    /// Opens a log, and checks all of it against its newest checkpoint. `unlock` reads the key file at a path;
+    /// [`clear_key`] reads one that is not encrypted.
     ///
     /// # Errors
-    /// Another process has it; it is not a log, or damaged.
-    pub fn open(dir: &Path) -> Result<Self> {
+    /// Another process has it; it is not a log, or damaged. Those of `unlock`.
+    pub fn open<E: From<StorageError>>(
+        dir: &Path,
+        unlock: impl FnOnce(&Path) -> std::result::Result<LogKeyFile, E>,
+    ) -> std::result::Result<Self, E> {
         let lock = match dir.join(super::storage::FILE).exists() {
             true => database::lock(dir)?,
             false => {
                 let missing = io::Error::new(io::ErrorKind::NotFound, "not the directory of a log");
-                return Err(StorageError::io(dir)(missing));
+                return Err(StorageError::io(dir)(missing).into());
             }
         };
         let path = dir.join(KEY);
-        let text = fs::read_to_string(&path).map(Zeroizing::new);
-        let text = text.map_err(StorageError::io(&path))?;
-        let key = LogKeyFile::decode(&text).ok();
-        let key = key.filter(|key| key.public().kind() == KeyKind::Log);
-        let key = key.ok_or_else(|| StorageError::damaged(&path, "not the key of a log"))?;
+        let key = unlock(&path)?;
+        if key.public().kind() != KeyKind::Log {
+            return Err(StorageError::damaged(&path, "not the key of a log").into());
+        }
         let storage = Storage::open(dir)?;
         let (state, newest) = read(&storage, key.public())?;
         Ok(Self {
@@ -256,6 +260,17 @@ impl Log {
         self.is_stale = false;
         Ok(answers)
     }
+}
+
+/// Reads the key of a log or witness that is not encrypted.
+///
+/// # Errors
+/// It cannot be read, is encrypted, or is another file.
+pub fn clear_key(path: &Path) -> Result<LogKeyFile> {
+    let text = fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(StorageError::io(path))?;
+    let key = LogKeyFile::decode(&text);
+    key.map_err(|_| StorageError::damaged(path, "not the key of a log or witness"))
 }
 
 /// Reads a log's state without taking the log: another process may be serving it.

@@ -35,8 +35,6 @@ pub(super) struct Target {
 /// What a witness's task tells.
 #[derive(Debug)]
 pub(super) enum Report {
-    /// The witness told its newest checkpoint, and it is one of this log's entries.
-    Ready(usize),
     /// It cosigned a checkpoint of this size.
     Cosigned(usize, u64, NoteSignature),
     /// It did not.
@@ -101,9 +99,6 @@ impl Witness {
                 }
             }
         };
-        if self.reports.send(Report::Ready(self.number)).await.is_err() {
-            return;
-        }
         let mut wait = RETRY.0;
         loop {
             let target = targets.borrow_and_update().clone();

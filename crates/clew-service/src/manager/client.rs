@@ -15,6 +15,8 @@ use std::time::Duration;
 const WAIT: Duration = Duration::from_secs(30);
 /// Longest wait for a large one.
 const WAIT_FILE: Duration = Duration::from_secs(600);
+/// Longest proof in bytes: of an entry, with its checkpoint.
+const PROOF_MAX: usize = 1 << 18;
 /// Largest group file that is fetched, in bytes.
 const GROUP_MAX: usize = 1 << 30;
 
@@ -33,6 +35,21 @@ impl ManagerClient {
         Ok(Self {
             http: Client::new(url)?,
         })
+    }
+
+    /// Where the manager is.
+    pub fn url(&self) -> &ServiceUrl {
+        self.http.url()
+    }
+
+    /// Fetches the proof that the feed's newest epoch is in the group's log. Nothing of it is checked.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn epoch_proof(&self, epoch: u32) -> Result<String, ClientError> {
+        let path = format!("feed/log/{epoch}");
+        let answer = self.http.get(&path, None, PROOF_MAX, WAIT).await?;
+        String::from_utf8(answer.body).map_err(|_| self.unfit(FeedError::Parts))
     }
 
     /// Fetches the group file. Nothing of it is checked.

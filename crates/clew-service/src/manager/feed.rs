@@ -129,6 +129,7 @@ pub struct Feed {
     /// The head's name, in quotes.
     pub(super) etag: String,
     pub(super) bundles: Vec<Bundle>,
+    newest: u32,
 }
 
 impl Feed {
@@ -149,7 +150,13 @@ impl Feed {
             etag: etag(&head),
             head: head.into(),
             bundles,
+            newest: group.newest_epoch(),
         })
+    }
+
+    /// The newest epoch that it has.
+    pub fn newest_epoch(&self) -> u32 {
+        self.newest
     }
 
     /// Whether a group file has the same records and checkpoints.

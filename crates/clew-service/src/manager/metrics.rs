@@ -29,12 +29,20 @@ counters! {
     failures: "Batches, epochs and publications that failed.",
     epochs: "Epochs of queued revocations.",
     heads: "Requests for the head of the feed.",
+    log_entries: "Entries of the outbox that the log took.",
+    log_failures: "Attempts after which entries of the outbox still waited.",
 }
 
 fn line(name: &str, help: &str, counter: &AtomicU64) -> String {
     let name = format!("clew_manager_{name}_total");
     let count = counter.load(Ordering::Relaxed);
     format!("# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}\n")
+}
+
+/// A line for a value that goes up and down.
+pub(super) fn gauge(name: &str, help: &str, value: impl std::fmt::Display) -> String {
+    let name = format!("clew_manager_{name}");
+    format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n")
 }
 
 /// Counts one more.

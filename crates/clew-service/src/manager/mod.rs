@@ -7,13 +7,20 @@
 mod client;
 mod feed;
 mod follow;
+mod log;
+mod member;
 mod metrics;
+mod proofs;
 mod routes;
+mod sender;
 mod worker;
 
 pub use client::ManagerClient;
 pub use feed::{BUNDLE_RECORDS, Feed, FeedError, FeedHead};
 pub use follow::{FollowError, Followed, follow};
+pub use log::ManagedLog;
+pub use member::{FRESH, NotAccepted, NotSeen, Seen};
 pub use metrics::Metrics;
 pub use routes::router;
+pub use sender::{SendError, send_outbox};
 pub use worker::{Manager, ManagerOptions, PUBLISH_LAG, QUEUE_MAX};

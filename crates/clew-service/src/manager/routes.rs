@@ -2,12 +2,13 @@
 
 use super::Manager;
 use super::feed::{BUNDLE_RECORDS, etag};
-use super::metrics::count;
+use super::metrics::{count, gauge};
+use super::sender::Standing;
 use crate::http::Problem;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
-use axum::http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -29,7 +30,8 @@ const ASK_AGAIN: &str = "no-cache";
 
 /// The paths of a manager (`spec/manager-service.md` section 2).
 pub fn router(manager: Manager) -> Router {
-    Router::new()
+    let log = manager.log.as_ref().map(|log| log.log.routes.clone());
+    let router = Router::new()
         .route("/join/claim", post(claim))
         .route("/join/request", post(request))
         .route("/join/acceptance", post(acceptance))
@@ -37,11 +39,16 @@ pub fn router(manager: Manager) -> Router {
         .route("/feed/records/{number}", get(bundle))
         .route("/feed/records/{number}/{width}", get(partial))
         .route("/feed/witnesses/{epoch}/{bucket}", get(witnesses))
+        .route("/feed/log/{epoch}", get(proof))
         .route("/group", get(group))
         .route("/health", get(health))
         .route("/metrics", get(metrics))
         .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES))
-        .with_state(manager)
+        .with_state(manager);
+    match log {
+        Some(log) => router.nest("/log", log),
+        None => router,
+    }
 }
 
 type Answered = Result<Response, Problem>;
@@ -159,6 +166,24 @@ async fn witnesses(
     Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
 }
 
+/// The proof that the feed's newest epoch is in the log.
+async fn proof(State(manager): State<Manager>, Path(epoch): Path<u32>) -> Answered {
+    let none = || {
+        let why = "this manager writes into no log";
+        Problem::new(StatusCode::NOT_FOUND, "no-log", why)
+    };
+    let log = manager.log.as_ref().ok_or_else(none)?;
+    if manager.feed.borrow().newest_epoch() != epoch {
+        return Err(missing("only the newest epoch's proof is here"));
+    }
+    let text = log.of(epoch).await?;
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (CACHE_CONTROL, ASK_AGAIN),
+    ];
+    Ok((headers, text).into_response())
+}
+
 async fn group(State(manager): State<Manager>, headers: HeaderMap) -> Response {
     let group = manager
         .group
@@ -174,16 +199,42 @@ async fn health(State(manager): State<Manager>) -> Answered {
         .read()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
-    match trouble {
-        None => Ok("ok\n".into_response()),
-        // The reason names paths: it is for the operator.
-        Some(_) => Err(Problem::busy(
-            5,
-            "the last change was not made or not published",
-        )),
+    // The reasons name paths and addresses: they are for the operator.
+    if trouble.is_some() {
+        let why = "the last change was not made or not published";
+        return Err(Problem::busy(5, why));
+    }
+    match standing(&manager) {
+        Some(standing) if standing.is_halted => {
+            let why = "the group's log has another history of this group";
+            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "halted", why))
+        }
+        Some(standing) if standing.trouble.is_some() => {
+            Err(Problem::busy(5, "the group's log does not take entries"))
+        }
+        _ => Ok("ok\n".into_response()),
     }
 }
 
+fn standing(manager: &Manager) -> Option<Standing> {
+    let standing = &manager.log.as_ref()?.sent.standing;
+    let standing = standing.read().unwrap_or_else(PoisonError::into_inner);
+    Some(standing.clone())
+}
+
 async fn metrics(State(manager): State<Manager>) -> String {
-    manager.metrics.text()
+    let mut text = manager.metrics.text();
+    if let Some(standing) = standing(&manager) {
+        let waits = standing
+            .waiting
+            .map_or(0, |since| since.elapsed().as_secs());
+        let halted = u8::from(standing.is_halted);
+        text += &gauge(
+            "log_waiting_seconds",
+            "How long entries wait for the log.",
+            waits,
+        );
+        text += &gauge("log_halted", "Whether the log has another history.", halted);
+    }
+    text
 }

@@ -2,12 +2,16 @@
 
 use super::Metrics;
 use super::feed::Feed;
+use super::log::ManagedLog;
 use super::metrics::count;
+use super::proofs::Proofs;
+use super::sender::Sender;
 use crate::http::Problem;
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
+use clew_wire::WallTime;
 use rand_core::CryptoRng;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -60,6 +64,8 @@ pub struct Manager {
     pub(super) trouble: Arc<RwLock<Option<String>>>,
     /// What it counts.
     pub metrics: Arc<Metrics>,
+    /// The group's log, and what members get of it.
+    pub(super) log: Option<Arc<Proofs>>,
 }
 
 impl std::fmt::Debug for Job {
@@ -79,17 +85,41 @@ impl Manager {
         options: ManagerOptions,
         rng: R,
     ) -> Result<(Self, JoinHandle<()>), StoreError> {
+        Self::start_with_log(store, issuer, options, None, rng)
+    }
+
+    /// As [`start`](Self::start), with the log that the group writes into: what is in the store's outbox
+    /// gets there by itself. Needs a runtime of tokio.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with_log<R: CryptoRng + Send + 'static>(
+        store: Store,
+        issuer: IssuerKeyFile,
+        options: ManagerOptions,
+        log: Option<ManagedLog>,
+        rng: R,
+    ) -> Result<(Self, JoinHandle<()>), StoreError> {
         let bytes = store.group_bytes()?;
         let first = Arc::new(feed_of(&store, &bytes)?);
         let (feed, watched) = watch::channel(first);
         let (jobs, received) = sync_channel(QUEUE_MAX);
+        let metrics = Arc::<Metrics>::default();
+        let (mut sender, mut proofs) = (None, None);
+        if let Some(log) = log {
+            let (client, key) = (log.client.clone(), log.key.clone());
+            let (own, sent) = Sender::start(&store, client, key, Arc::clone(&metrics))?;
+            sender = Some(own);
+            proofs = Some(Arc::new(Proofs::new(log, sent)));
+        }
         let manager = Self {
             jobs,
             feed: watched,
             group: Arc::new(RwLock::new(bytes.into())),
             witnesses: store.witnesses_path(),
             trouble: Arc::default(),
-            metrics: Arc::default(),
+            metrics,
+            log: proofs,
         };
         let worker = Worker {
             last_epoch: last_epoch(&store),
@@ -101,6 +131,7 @@ impl Manager {
             group: Arc::clone(&manager.group),
             trouble: Arc::clone(&manager.trouble),
             metrics: Arc::clone(&manager.metrics),
+            sender,
             attempts: HashMap::new(),
             dirty: false,
         };
@@ -150,6 +181,7 @@ struct Worker<R> {
     group: Arc<RwLock<Bytes>>,
     trouble: Arc<RwLock<Option<String>>>,
     metrics: Arc<Metrics>,
+    sender: Option<Sender>,
     /// By invitation: how many rounds since when.
     attempts: HashMap<[u8; 32], (u32, Instant)>,
     /// A change is not published yet.
@@ -179,7 +211,12 @@ impl<R: CryptoRng> Worker<R> {
     fn batch(&mut self, first: Job, jobs: &Receiver<Job>) {
         let mut rounds = Vec::new();
         let mut answers = Vec::new();
+        let is_halted = self.sender.as_ref().is_some_and(Sender::is_halted);
         for job in std::iter::once(first).chain(jobs.try_iter().take(ROUNDS_MAX - 1)) {
+            if is_halted {
+                let _ = job.answer.send(Err(halted()));
+                continue;
+            }
             match self.may_try(&job.round) {
                 true => {
                     rounds.push(job.round);
@@ -256,6 +293,7 @@ impl<R: CryptoRng> Worker<R> {
 
     fn tick_or_fail(&mut self) -> Result<(), StoreError> {
         self.dirty |= self.store.follow()?;
+        self.write_log()?;
         self.make_epoch()?;
         if self.dirty {
             self.store.refresh()?;
@@ -266,10 +304,25 @@ impl<R: CryptoRng> Worker<R> {
         Ok(())
     }
 
+    /// Brings the outbox to the log.
+    fn write_log(&mut self) -> Result<(), StoreError> {
+        let Some(sender) = &mut self.sender else {
+            return Ok(());
+        };
+        let now = WallTime::from_nanos((self.options.clock)());
+        if let Some(news) = sender.turn(&mut self.store, &self.issuer, now)? {
+            (self.options.tell)(&news);
+        }
+        Ok(())
+    }
+
     fn make_epoch(&mut self) -> Result<(), StoreError> {
         let Some(every) = self.options.epoch_every else {
             return Ok(());
         };
+        if self.sender.as_ref().is_some_and(Sender::is_halted) {
+            return Ok(());
+        }
         let now = (self.options.clock)();
         let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
         if now
@@ -338,6 +391,12 @@ fn text(answer: JoinAnswer) -> String {
         JoinAnswer::Offer(file) => file.encode().to_string(),
         JoinAnswer::Credential(file) => file.encode().to_string(),
     }
+}
+
+fn halted() -> Problem {
+    let why =
+        "the group's log has another history of this group: nobody joins until that is settled";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "halted", why)
 }
 
 fn too_many_attempts() -> Problem {

@@ -5,13 +5,12 @@ mod routes;
 
 use crate::database::{self, Kind, StorageError};
 use crate::log::make_dir;
+use clew_keys::LogKeyFile;
 use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
-use clew_keys::{LogKeyFile, TextFile};
 use clew_log::{AddCheckpoint, Cosignature, KeyKind, Note, Refusal, VerifierKey, Witnessed};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use zeroize::Zeroizing;
 
 pub use routes::{WitnessOptions, router};
 
@@ -49,11 +48,11 @@ impl From<StorageError> for NotCosigned {
 }
 
 impl WitnessStore {
-    /// Makes the directory of a new witness.
+    /// Makes the directory of a new witness. `text` is that of the key file, encrypted or not.
     ///
     /// # Errors
     /// The directory exists, or cannot be written.
-    pub fn create(dir: &Path, key: &LogKeyFile) -> Result<(), StorageError> {
+    pub fn create(dir: &Path, key: &LogKeyFile, text: &str) -> Result<(), StorageError> {
         make_dir(dir)?;
         let put = |name: &str, bytes: &[u8], mode| {
             let path = dir.join(name);
@@ -65,28 +64,32 @@ impl WitnessStore {
             format!("{}\n", key.public()).as_bytes(),
             MODE_PUBLIC,
         )?;
-        put(KEY, key.encode().as_bytes(), MODE_SECRET)?;
+        put(KEY, text.as_bytes(), MODE_SECRET)?;
         // Last: a key without its memory does not witness.
         database::create(&dir.join(FILE), &KIND).map(drop)
     }
 
-    /// Opens a witness.
+    /// Opens a witness. `unlock` reads the key file at a path; [`crate::log::clear_key`] reads one that is
+    /// not encrypted.
     ///
     /// # Errors
-    /// Another process has it; it is not a witness, or its memory is missing.
-    pub fn open(dir: &Path) -> Result<Self, StorageError> {
+    /// Another process has it; it is not a witness, or its memory is missing. Those of `unlock`.
+    pub fn open<E: From<StorageError>>(
+        dir: &Path,
+        unlock: impl FnOnce(&Path) -> Result<LogKeyFile, E>,
+    ) -> Result<Self, E> {
         let path = dir.join(FILE);
         path.metadata().map_err(StorageError::io(&path))?;
         let lock = database::lock(dir)?;
         let of_key = dir.join(KEY);
-        let text = fs::read_to_string(&of_key).map(Zeroizing::new);
-        let text = text.map_err(StorageError::io(&of_key))?;
-        let key = LogKeyFile::decode(&text).ok();
-        let key = key.filter(|key| key.public().kind() == KeyKind::Witness);
+        let key = unlock(&of_key)?;
+        if key.public().kind() != KeyKind::Witness {
+            return Err(StorageError::damaged(&of_key, "not the key of a witness").into());
+        }
         Ok(Self {
             db: database::open(&path, &KIND)?,
             path,
-            key: key.ok_or_else(|| StorageError::damaged(&of_key, "not the key of a witness"))?,
+            key,
             _lock: lock,
         })
     }

@@ -65,6 +65,12 @@ pub struct GroupCreate {
     /// postgres://USER@%2Frun%2Fpostgresql/NAME [default: a file of SQLite in DIR]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+    /// Make a transparency log for the group, too, in DIR/log. clew manager serve serves it
+    #[arg(long, conflicts_with = "log")]
+    pub with_log: bool,
+    /// Name of that log, for all time [default: the group's name]
+    #[arg(long, value_name = "NAME", requires = "with_log")]
+    pub log_origin: Option<Name>,
     /// What encrypts the new keys.
     #[command(flatten)]
     pub seal: Seal,
@@ -273,6 +279,9 @@ pub struct Enrol {
         required_unless_present = "withdraw"
     )]
     pub output: Option<PathBuf>,
+    /// Which witnesses of the group\x27s log are believed.
+    #[command(flatten)]
+    pub witnesses: LogWitnesses,
     /// What decrypts the issuer key; with --manager, the invitation or the batch.
     #[command(flatten)]
     pub unlock: Unlock,
@@ -346,6 +355,18 @@ pub struct Revoke {
     pub unlock: Unlock,
 }
 
+/// Which witnesses of the group's log a device believes.
+#[derive(Args, Debug)]
+pub struct LogWitnesses {
+    /// Witness of the group's log, as NAME+ID+KEY (repeatable). A new epoch is signed in only when
+    /// the log has it, cosigned within a day. Kept beside the key
+    #[arg(long, value_name = "VKEY", requires = "manager")]
+    pub log_witness: Vec<VerifierKey>,
+    /// How many of these witnesses must have cosigned [default: more than half]
+    #[arg(long, value_name = "K", requires = "log_witness")]
+    pub log_threshold: Option<usize>,
+}
+
 /// `clew update`
 #[derive(Args, Debug)]
 pub struct Update {
@@ -365,6 +386,9 @@ pub struct Update {
     /// (repeatable)
     #[arg(long, value_name = "FILE|DIR")]
     pub witness: Vec<PathBuf>,
+    /// Which witnesses of the group's log are believed.
+    #[command(flatten)]
+    pub witnesses: LogWitnesses,
     /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,

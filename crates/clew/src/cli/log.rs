@@ -1,6 +1,6 @@
 //! A group's transparency log: `clew log`.
 
-use super::{NewFile, parse_address};
+use super::{NewFile, Salt, parse_address};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand};
 use clew_evidence::Name;
@@ -18,6 +18,7 @@ Example:
   clew log witness seen --listen 192.0.2.2:4914 --log VKEY
   clew log serve acme.log --listen 192.0.2.1:4913 --witness WITNESSKEY=URL
   clew log admit acme URL court.pub --as requester
+  clew log anchor URL today.pcap --group group.clew --key watcher.key -o today.anchor
   clew log verify URL --log VKEY --group group.clew --witness WITNESSKEY --state acme.seen
 
 Exit status: 0 yes or done, 1 the log broke a rule, 2 could not tell, or bad usage";
@@ -37,11 +38,19 @@ pub enum Log {
     /// Create a witness in a new directory
     CreateWitness(LogCreateWitness),
     /// Serve a witness: cosign checkpoints that continue the last one
-    Witness(LogWitness),
+    Witness(Box<LogWitness>),
     /// Let an author write entries, as the group's manager
     Admit(LogAdmit),
-    /// Add a group's machines and epochs to its log, as the manager
+    /// Add what waits for a group's log, once, if no clew manager serve does
     Publish(LogPublish),
+    /// Add an entry that clew warrant request or clew share --decide wrote
+    Add(LogAdd),
+    /// Show that a capture exists now, as an observer
+    Anchor(Box<LogAnchor>),
+    /// Write what came of a request, as its author
+    Result(Box<LogResult>),
+    /// Make a sealed request public
+    Unseal(Box<LogUnseal>),
     /// Audit a log, or check a proof
     Verify(Box<LogVerify>),
     /// Count requests, openings and matches
@@ -74,6 +83,9 @@ pub struct LogCreate {
     /// Name of the log, for all time: its address without https://
     #[arg(long, value_name = "NAME")]
     pub origin: Name,
+    /// What encrypts the log's key.
+    #[command(flatten)]
+    pub seal: Seal,
 }
 
 /// `clew log bind`
@@ -94,14 +106,36 @@ pub struct LogCreateWitness {
     /// Name of the witness
     #[arg(long)]
     pub name: Name,
+    /// What encrypts the witness's key.
+    #[command(flatten)]
+    pub seal: Seal,
 }
 
-/// Where a service listens.
+/// Where a log listens.
 #[derive(Args, Debug)]
-pub struct Listening {
+pub struct LogListening {
     /// TCP address to listen at
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4913", value_parser = parse_address)]
     pub listen: SocketAddr,
+    /// How clients reach it.
+    #[command(flatten)]
+    pub reached: Reached,
+}
+
+/// Where a witness listens.
+#[derive(Args, Debug)]
+pub struct WitnessListening {
+    /// TCP address to listen at
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4914", value_parser = parse_address)]
+    pub listen: SocketAddr,
+    /// How clients reach it.
+    #[command(flatten)]
+    pub reached: Reached,
+}
+
+/// How clients reach a service.
+#[derive(Args, Debug)]
+pub struct Reached {
     /// Name or address by which clients reach it [default: --listen]
     #[arg(long, value_name = "HOST:PORT")]
     pub address: Option<String>,
@@ -114,14 +148,25 @@ pub struct LogServe {
     pub dir: PathBuf,
     /// Where to listen.
     #[command(flatten)]
-    pub at: Listening,
-    /// Witness to ask, as NAME+ID+KEY=URL (repeatable). The log remembers it
+    pub at: LogListening,
+    /// Which witnesses it asks.
+    #[command(flatten)]
+    pub asked: Asked,
+    /// What decrypts the log's key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// Which witnesses a log asks for cosignatures.
+#[derive(Args, Debug)]
+pub struct Asked {
+    /// Witness of the log to ask, as NAME+ID+KEY=URL (repeatable). The log remembers it
     #[arg(long, value_name = "VKEY=URL", value_parser = parse_witness)]
     pub witness: Vec<(VerifierKey, ServiceUrl)>,
     /// Witness to ask no more (repeatable)
     #[arg(long, value_name = "VKEY")]
     pub without: Vec<VerifierKey>,
-    /// Cosignatures that a checkpoint needs to be published [default: of more than half]
+    /// Cosignatures that a checkpoint of the log needs to be published [default: of more than half]
     #[arg(long, value_name = "K")]
     pub threshold: Option<usize>,
 }
@@ -133,10 +178,13 @@ pub struct LogWitness {
     pub dir: PathBuf,
     /// Where to listen.
     #[command(flatten)]
-    pub at: Listening,
+    pub at: WitnessListening,
     /// Key of a log to cosign for (repeatable)
     #[arg(long, value_name = "VKEY", required = true)]
     pub log: Vec<VerifierKey>,
+    /// What decrypts the witness's key.
+    #[command(flatten)]
+    pub unlock: Unlock,
 }
 
 /// `clew log admit`
@@ -163,12 +211,89 @@ pub struct LogPublish {
     pub dir: PathBuf,
     /// Address of the log
     pub url: ServiceUrl,
-    /// Which log and witnesses.
-    #[command(flatten)]
-    pub believed: Believed,
     /// What decrypts the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,
+}
+
+/// Where an entry goes, and what its proof has to have.
+#[derive(Args, Debug)]
+pub struct EntryTo {
+    /// Address of the group's log
+    pub url: ServiceUrl,
+    /// Group file, which names the log
+    #[arg(long, value_name = "GROUPFILE")]
+    pub group: PathBuf,
+    /// Key of a witness that has to cosign, as NAME+ID+KEY (repeatable)
+    #[arg(long, value_name = "VKEY")]
+    pub witness: Vec<VerifierKey>,
+    /// How many of the witnesses must have cosigned [default: more than half]
+    #[arg(long, value_name = "K")]
+    pub threshold: Option<usize>,
+    /// Where to write the proof.
+    #[command(flatten)]
+    pub out: NewFile,
+}
+
+/// An entry's author, and where the entry goes.
+#[derive(Args, Debug)]
+pub struct Authored {
+    /// Where it goes.
+    #[command(flatten)]
+    pub to: EntryTo,
+    /// Key of the author, from clew log keygen
+    #[arg(long, value_name = "AUTHOR.key")]
+    pub key: PathBuf,
+    /// What decrypts the key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew log add`
+#[derive(Args, Debug)]
+pub struct LogAdd {
+    /// Where it goes.
+    #[command(flatten)]
+    pub to: EntryTo,
+    /// File with the entry
+    pub entry: PathBuf,
+}
+
+/// `clew log anchor`
+#[derive(Args, Debug)]
+pub struct LogAnchor {
+    /// Who writes it, and where.
+    #[command(flatten)]
+    pub by: Authored,
+    /// Capture to anchor: its SHA-256, times and number of packets become public
+    pub capture: PathBuf,
+}
+
+/// `clew log result`
+#[derive(Args, Debug)]
+pub struct LogResult {
+    /// Who writes it, and where.
+    #[command(flatten)]
+    pub by: Authored,
+    /// Place of the request, from 1
+    pub place: u64,
+    /// Evidence: an opening or a match. Its SHA-256 becomes public
+    pub evidence: PathBuf,
+}
+
+/// `clew log unseal`
+#[derive(Args, Debug)]
+pub struct LogUnseal {
+    /// Who writes it, and where.
+    #[command(flatten)]
+    pub by: Authored,
+    /// Place of the request, from 1
+    pub place: u64,
+    /// Warrant of the request: the whole file becomes public
+    pub warrant: PathBuf,
+    /// Salt that clew warrant request printed, as 64 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub salt: Salt,
 }
 
 /// Which log somebody believes, and the word of which witnesses.

@@ -1,10 +1,11 @@
 //! A group's manager as a service: `clew manager`.
 
 use super::flow::duration;
-use super::parse_address;
+use super::{Asked, parse_address};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::Name;
+use clew_service::http::ServiceUrl;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 const SERVE_HELP: &str = "\
 Devices join with clew enrol --manager URL and follow epochs with clew update --manager URL. The URL
 that is printed has the fingerprint of the service's own certificate: give it to devices as it is.
+If the group has a log, machines, epochs and authors get into it by themselves. A log that clew group
+create --with-log made is served below the same URL, at /log/.
 Other commands may work on DIR meanwhile. Give --listen an address that devices reach.";
 
 const PLAN_HELP: &str = "\
@@ -35,7 +38,7 @@ backup --with-keys and clew manager restore --database.";
 #[derive(Subcommand, Debug)]
 pub enum Manager {
     /// Serve joins and the feed of epochs to devices
-    Serve(ManagerServe),
+    Serve(Box<ManagerServe>),
     /// Let a trustee, requester or observer write into the log, and onto the board
     Admit(ManagerAdmit),
     /// Take an author's role
@@ -46,6 +49,8 @@ pub enum Manager {
     Plan(ManagerPlan),
     /// List the plans on the board, and where they stand
     Plans(ManagerAuthors),
+    /// Say at which address the group's log is, if it is not in the group's directory
+    SetLog(ManagerSetLog),
     /// Write a group's store into one file, while others work with it
     Backup(ManagerBackup),
     /// Make a group's directory from a backup
@@ -181,6 +186,15 @@ pub struct ManagerCheck {
     pub dir: PathBuf,
 }
 
+/// `clew manager set-log`
+#[derive(Args, Debug)]
+pub struct ManagerSetLog {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Address of the log that the group file names
+    pub url: ServiceUrl,
+}
+
 /// `clew manager serve`
 #[derive(Args, Debug)]
 #[command(after_help = SERVE_HELP)]
@@ -193,6 +207,9 @@ pub struct ManagerServe {
     /// Revoke machines of clew revoke --batch this often, as 1h [default: never]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub epoch_every: Option<Duration>,
+    /// Which witnesses the group's own log asks.
+    #[command(flatten)]
+    pub asked: Asked,
     /// What decrypts the issuer key.
     #[command(flatten)]
     pub unlock: Unlock,

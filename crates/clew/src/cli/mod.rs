@@ -23,16 +23,17 @@ pub use flow::{
 };
 pub use group::{
     Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
-    Join, LogName, Revoke, SchemeName, Start, Update,
+    Join, LogName, LogWitnesses, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use log::{
-    Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
-    LogProve, LogPublish, LogServe, LogVerify, LogWitness,
+    Asked, Authored, Believed, EntryTo, Log, LogAdd, LogAdmit, LogAnchor, LogBind, LogCount,
+    LogCreate, LogCreateWitness, LogKeygen, LogProve, LogPublish, LogResult, LogServe, LogUnseal,
+    LogVerify, LogWitness, Reached,
 };
 pub use manager::{
     AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
-    ManagerPlan, ManagerRestore, ManagerServe,
+    ManagerPlan, ManagerRestore, ManagerServe, ManagerSetLog,
 };
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,

@@ -1,6 +1,6 @@
 //! Opening keys that trustees make: the manager's steps, and what they share with the trustees'.
 
-use super::group::{tell_brought_forward, tell_created, when};
+use super::group::{found, tell_brought_forward, tell_created, when};
 use super::manager::ready_on_board;
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
@@ -58,17 +58,13 @@ fn for_group(arguments: &GroupPlan, group: &GroupFile, quorum: Quorum) -> Result
 /// `clew group create` with an opening key that trustees made.
 pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
     let dealing = dealing(plan, &arguments.deal)?;
-    let mut group = NewGroup::with_dkg(dealing.clone(), clock::now_ns()).map_err(failed)?;
-    group.log = arguments.log.as_deref().cloned();
+    let group = NewGroup::with_dkg(dealing.clone(), clock::now_ns()).map_err(failed)?;
     let named = arguments.name.as_ref();
     if named.is_some_and(|name| *name != group.name) {
         let message = format!("the plan is for a group named {}", group.name);
         return Err(Failure::file(plan, message).hint("omit --name, or make another plan"));
     }
-    let secret = arguments.seal.secret()?;
-    let database = arguments.database.as_deref();
-    let mut rng = random::os();
-    let made = Store::create_in(&arguments.dir, database, group, secret.as_ref(), &mut rng)?;
+    let made = found(arguments, group)?;
     tell_created(&made);
     let quorum = dealing.sharing().quorum();
     say_check_code(dealing.context());

@@ -13,7 +13,7 @@ use clew_evidence::TextError;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
 use clew_keys::sealed_stream::{SEALED_HEADER, SealedReader, stream_needs};
-use clew_keys::{IssuerKeyFile, TextFile};
+use clew_keys::{IssuerKeyFile, LogKeyFile, TextFile};
 use clew_manager::Store;
 use command::printed_by;
 pub use seal::Seal;
@@ -149,6 +149,11 @@ impl Unlock {
         Ok(Box::new(stream))
     }
 
+    /// Reads the key of a log or a witness.
+    pub fn log_key(&self, path: &Path) -> Result<LogKeyFile, Failure> {
+        self.load(path, LogKeyFile::decode)
+    }
+
     fn passphrase(&self, path: &Path) -> Result<Secret, Failure> {
         match &self.passphrase_file {
             Some(file) => passphrase_from(file),
@@ -218,7 +223,11 @@ pub fn write_key(path: &Path, key: &impl TextFile, secret: Option<&Secret>) -> R
 }
 
 /// The text as it is written.
-fn sealed(text: &Zeroizing<String>, comment: &str, secret: Option<&Secret>) -> Zeroizing<String> {
+pub fn sealed(
+    text: &Zeroizing<String>,
+    comment: &str,
+    secret: Option<&Secret>,
+) -> Zeroizing<String> {
     match secret {
         Some(secret) => encryption::encrypt(text, comment, secret, &mut random::os()),
         None => text.clone(),

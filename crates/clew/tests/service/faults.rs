@@ -14,6 +14,7 @@ use std::time::Duration;
 fn nothing_acknowledged_is_lost() {
     let folder = Folder::new();
     let (log, witnesses) = folder.whole();
+    folder.publish(&log);
     let at = log.at();
     let court = std::sync::Arc::new(folder.author("court", "requester", &log));
     let mut acknowledged = Vec::new();
@@ -135,7 +136,7 @@ fn what_is_missing_or_damaged_is_said() {
     folder.ends(2, &witness);
     // One changed byte of an entry is found at the start.
     let mut log = folder.serve("log", &[]);
-    folder.yes(&["log", "publish", "acme", &log.url, "--log", &folder.log]);
+    folder.yes(&["log", "publish", "acme", &log.url]);
     assert_eq!(log.stop(), Some(0));
     copy_folder(&folder.path("log"), &folder.path("damaged"));
     let path = folder.path("damaged/log.db");
@@ -175,6 +176,7 @@ fn a_full_disk_is_refused_and_passes() {
     };
     copy_folder(&folder.path("log"), &folder.path("disk/log"));
     let log = folder.serve("disk/log", &[]);
+    folder.publish(&log);
     let court = folder.author("court", "requester", &log);
     let client = log.log();
     let add = |number| {

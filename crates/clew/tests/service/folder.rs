@@ -8,7 +8,7 @@ use clew_wire::WallTime;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 pub const GROUP: &str = "acme/public/group.clew";
@@ -68,6 +68,18 @@ impl Served {
     pub fn log(&self) -> LogClient {
         LogClient::new(&self.url.parse().unwrap()).unwrap()
     }
+
+    /// The log that a manager serves below its own address.
+    pub fn own_log(&self) -> String {
+        self.url.replace("/#", "/log/#")
+    }
+
+    /// What is at a path, if it is not refused.
+    pub fn get(&self, path: &str) -> Result<String, clew_service::http::ClientError> {
+        let client = clew_service::http::Client::new(&self.url.parse().unwrap()).unwrap();
+        let answer = wait(client.get(path, None, 1 << 20, Duration::from_secs(20)))?;
+        Ok(String::from_utf8(answer.body).unwrap())
+    }
 }
 
 impl Drop for Served {
@@ -91,10 +103,11 @@ impl Folder {
             log: String::new(),
             witnesses: Default::default(),
         };
-        folder.yes(&["group", "create", "acme", "--name", "acme"]);
-        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         let create = ["log", "create", "log", "--origin", "log.example/acme"];
         folder.log = folder.yes(&create).trim().to_owned();
+        let acme = ["group", "create", "acme", "--name", "acme"];
+        folder.yes(&[&acme[..], &["--log", &folder.log]].concat());
+        folder.yes(&["enrol", "acme", "web-1", "-o", "web-1.key"]);
         folder.yes(&["log", "bind", "log", "--group", GROUP]);
         for (number, dir) in ["w1", "w2"].into_iter().enumerate() {
             let create = ["log", "create-witness", dir, "--name", dir];
@@ -142,12 +155,22 @@ impl Folder {
 
     /// Starts a service, and waits until it tells its address.
     pub fn start(&self, arguments: &[&str]) -> Served {
+        self.start_telling("url ", arguments)
+    }
+
+    /// Starts a manager.
+    pub fn manager(&self, dir: &str, at: &str, more: &[&str]) -> Served {
+        let serve = ["manager", "serve", dir, "--listen", at];
+        self.start_telling("manager at ", &[&serve[..], more].concat())
+    }
+
+    fn start_telling(&self, prefix: &str, arguments: &[&str]) -> Served {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.map_while(Result::ok).find_map(|line| {
-            let url = line.strip_prefix("url ")?;
+            let url = line.strip_prefix(prefix)?;
             Some(url.trim().to_owned())
         });
         let mut served = Served {
@@ -181,6 +204,12 @@ impl Folder {
         let witnesses = [0, 1].map(|number| self.witness(number, "127.0.0.1:0"));
         let log = self.serve("log", &[&witnesses[0], &witnesses[1]]).ready();
         (log, witnesses)
+    }
+
+    /// Adds what waits for the log, as the manager.
+    #[track_caller]
+    pub fn publish(&self, log: &Served) {
+        self.yes(&["log", "publish", "acme", &log.url]);
     }
 
     /// The arguments that say which log and which witnesses.
@@ -280,4 +309,32 @@ pub fn yes(place: u64, trustee: u8) -> Body {
 pub fn copy_folder(from: &Path, to: &Path) {
     let done = Command::new("cp").arg("-a").args([from, to]).status();
     assert!(done.unwrap().success());
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until something holds, and says what if it never does.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// A value of the manager's metrics.
+pub fn metric(served: &Served, name: &str) -> u64 {
+    let text = served.get("metrics").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// Makes a group with a log of its own, in the place of the folder's.
+pub fn own_log(folder: &Folder) -> String {
+    let create = ["group", "create", "own", "--name", "own", "--with-log"];
+    let said = folder.yes(&create);
+    let line = said
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("log "));
+    line.unwrap().trim().to_owned()
 }

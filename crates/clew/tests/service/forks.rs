@@ -8,6 +8,7 @@ use clew_log::entry::Seal;
 fn a_forked_log_is_caught() {
     let folder = Folder::new();
     let (mut log, witnesses) = folder.whole();
+    folder.publish(&log);
     let court = folder.author("court", "requester", &log);
     assert_eq!(log.stop(), Some(0));
     copy_folder(&folder.path("log"), &folder.path("copy"));
@@ -104,13 +105,32 @@ fn a_cloned_manager_is_caught() {
     copy_folder(&folder.path("acme"), &folder.path("clone"));
     folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
     folder.yes(&["enrol", "clone", "web-3", "-o", "web-3.key"]);
-    let publish = |dir| ["log", "publish", dir, &log.url, "--log", &folder.log];
+    let publish = |dir| ["log", "publish", dir, &log.url];
     folder.yes(&publish("acme"));
     let said = folder.ends(1, &publish("clone"));
     assert!(said.contains("another history of this group"), "{said}");
     folder.yes(&["enrol", "acme", "web-4", "-o", "web-4.key"]);
     folder.yes(&["revoke", "acme", "web-1"]);
     folder.yes(&publish("acme"));
+    // The file is newer than the log, then the log is newer than the file: nothing is settled.
+    std::fs::copy(folder.path(GROUP), folder.path("old.clew")).unwrap();
+    folder.yes(&["revoke", "acme", "web-2"]);
+    let lags = |group| {
+        [
+            "log",
+            "verify",
+            &log.url,
+            "--log",
+            &folder.log,
+            "--group",
+            group,
+        ]
+    };
+    let said = folder.ends(2, &lags(GROUP));
+    assert!(said.contains("the log lags"), "{said}");
+    folder.yes(&publish("acme"));
+    let said = folder.ends(2, &lags("old.clew"));
+    assert!(said.contains("the group file lags"), "{said}");
     let audit = |group| {
         [
             "log",

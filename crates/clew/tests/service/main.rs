@@ -7,6 +7,8 @@ mod floods;
 mod folder;
 mod forks;
 mod independent;
+mod managed;
+mod members;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;

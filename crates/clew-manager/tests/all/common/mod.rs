@@ -177,7 +177,14 @@ pub fn create(dir: &Path, scheme: Scheme, quorum: Quorum, seed: u64) -> Result<S
         now: NOW,
     };
     let database = database();
-    let made = Store::create_in(dir, database.as_deref(), group, None, &mut rng(seed));
+    let made = Store::create_with(
+        dir,
+        database.as_deref(),
+        group,
+        None,
+        &mut rng(seed),
+        |_, _| Ok::<_, StoreError>(()),
+    );
     made.map(|made| made.store)
 }
 

@@ -1,5 +1,6 @@
 //! `clew update --manager`: a group file and a key, kept up to date by the manager's feed.
 
+use super::logged::Logged;
 use super::remote::{client, unanswered};
 use super::update::{tell, tell_end};
 use crate::cli::Update;
@@ -19,24 +20,33 @@ use clew_service::manager::{FollowError, Followed, ManagerClient, follow};
 use rand_core::Rng;
 use std::fs;
 use std::io::ErrorKind;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a request for the feed waits for news.
 const WAIT: Duration = Duration::from_secs(45);
+/// How often the log is asked for a fresh checkpoint if there is nothing new.
+const LOOK_AGAIN: Duration = Duration::from_secs(3_600);
 /// First and longest pause after a failure; half of each is random.
 const PAUSE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
 
 pub fn run(arguments: &Update, url: &ServiceUrl) -> Result<Status, Failure> {
     let client = client(url)?;
+    let logged = Logged::beside(&arguments.key, &arguments.witnesses)?;
     crate::tunnel::run(async {
         if !arguments.follow {
-            let done = once(arguments, &client, None).await;
+            let done = once(arguments, &client, &logged, None).await;
             return done.map(|_| Status::Yes).map_err(|ended| ended.failure);
         }
-        let (mut etag, mut pause) = (None, PAUSE[0]);
+        let (mut etag, mut pause) = (None::<String>, PAUSE[0]);
+        let mut fetched = Instant::now();
         let mut has_begun = false;
         loop {
-            match once(arguments, &client, etag.as_deref()).await {
+            // A head that stays the same is fetched again: its epoch has to stand in a fresh checkpoint.
+            let known = etag.as_deref().filter(|_| fetched.elapsed() < LOOK_AGAIN);
+            if known.is_none() {
+                fetched = Instant::now();
+            }
+            match once(arguments, &client, &logged, known).await {
                 Ok(newest) => {
                     etag = newest.or(etag);
                     pause = PAUSE[0];
@@ -95,6 +105,7 @@ fn passing(failure: Failure) -> Ended {
 async fn once(
     arguments: &Update,
     client: &ManagerClient,
+    logged: &Logged,
     etag: Option<&str>,
 ) -> Result<Option<String>, Ended> {
     let asked = client.head(etag, WAIT).await;
@@ -131,6 +142,12 @@ async fn once(
         say!("group file, up to epoch {newest}: {}", path.display());
     }
     let updated = updated.map_err(|ended| ended.ended)?;
+    // Verifiers take the new epoch at once, since it only takes rights away; signers wait for the log.
+    let accepted = logged.check(client, &checked).await;
+    accepted.map_err(|refused| Ended {
+        failure: refused.failure,
+        is_final: !refused.is_passing,
+    })?;
     let now = clock::now_ns();
     if updated.key.encode() != key.encode() {
         let (text, comment) = (updated.key.encode(), updated.key.comment());

@@ -5,6 +5,7 @@ mod enrol;
 mod epochs;
 mod follow;
 mod join;
+mod logged;
 mod remote;
 mod update;
 
@@ -16,15 +17,15 @@ pub use join::join;
 pub use remote::unanswered;
 pub use update::update;
 
-use super::{opening_key, register};
+use super::{log, opening_key, register};
 use crate::cli::{Group, GroupCreate, GroupPath};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
-use clew_evidence::Name;
+use clew_evidence::{GroupLog, Name};
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
-use clew_manager::{Created, NewGroup, Opening, Store};
+use clew_manager::{Created, LOG, NewGroup, Opening, Store};
 
 const BBS04_WARNING: &str =
     "With bbs04 the issuer knows every machine's key and could sign as any of them.";
@@ -48,7 +49,6 @@ pub fn run(arguments: &Group) -> Result<Status, Failure> {
 }
 
 fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
-    let secret = arguments.seal.secret()?;
     let (threshold, trustees) = (arguments.threshold, arguments.trustees);
     let quorum = Quorum::new(threshold, trustees).map_err(|_| {
         Failure::new(format!(
@@ -59,18 +59,37 @@ fn create(arguments: &GroupCreate, name: &Name) -> Result<Status, Failure> {
         name: name.clone(),
         scheme: arguments.scheme.into(),
         opening: Opening::TrustedDealer(quorum),
-        log: arguments.log.as_deref().cloned(),
+        log: None,
         now: clock::now_ns(),
     };
-    let database = arguments.database.as_deref();
-    let mut rng = random::os();
-    let made = Store::create_in(&arguments.dir, database, group, secret.as_ref(), &mut rng)?;
+    let made = found(arguments, group)?;
     tell_created(&made);
     tell_who_opens(quorum);
     if made.store.group().scheme() == Scheme::Bbs04 {
         say!("{BBS04_WARNING}");
     }
     Ok(Status::Yes)
+}
+
+/// Founds a group with the log that the arguments name, or with a new one of its own.
+pub fn found(arguments: &GroupCreate, group: NewGroup) -> Result<Created, Failure> {
+    let secret = arguments.seal.secret()?;
+    let (dir, secret, rng) = (&arguments.dir, secret.as_ref(), &mut random::os());
+    let database = arguments.database.as_deref();
+    let own = arguments.with_log.then(|| {
+        let origin = arguments.log_origin.as_ref().unwrap_or(&group.name);
+        log::new_key(origin)
+    });
+    let own = own.transpose()?;
+    let log = match &own {
+        Some(key) => Some(GroupLog::new(key.public().clone()).map_err(Failure::new)?),
+        None => arguments.log.as_deref().cloned(),
+    };
+    let group = NewGroup { log, ..group };
+    Store::create_with(dir, database, group, secret, rng, |dir, group| match &own {
+        Some(key) => log::create_for(&dir.join(LOG), key, secret, group),
+        None => Ok(()),
+    })
 }
 
 /// Says where everything of a new group is.
@@ -85,6 +104,9 @@ pub fn tell_created(made: &Created) {
         "  issuer key   {}  (keep it here)",
         store.issuer_key_path().display()
     );
+    if let Some(log) = group.newest_log() {
+        say!("  log          {}", log.key());
+    }
     for (i, key) in (1..).zip(&made.trustee_keys) {
         say!(
             "  trustee {i}    {}  (give it to its trustee, and delete it here)",

@@ -3,6 +3,7 @@
 //! The pending state stands beside the key (`NAME.key.joining`), and is on disk before what it belongs
 //! to leaves: whenever the command is killed, it goes on where it was.
 
+use super::logged::Logged;
 use crate::cli::Enrol;
 use crate::failure::{Failure, Status};
 use crate::random;
@@ -28,6 +29,7 @@ pub fn enrol(arguments: &Enrol, url: &ServiceUrl) -> Result<Status, Failure> {
         output,
         client: client(url)?,
         invited,
+        logged: Logged::beside(output, &arguments.witnesses)?,
     };
     let _lock = secrets::lock(&join.state)?;
     crate::tunnel::run(join.run())
@@ -94,6 +96,7 @@ struct Join<'a> {
     state: PathBuf,
     client: ManagerClient,
     invited: Invited,
+    logged: Logged,
 }
 
 impl Join<'_> {
@@ -137,6 +140,8 @@ impl Join<'_> {
             let why = format!("it is of group {found}, and the invitation of group {wanted}");
             return Err(of_manager(&why).no());
         }
+        let accepted = self.logged.check(&self.client, &group).await;
+        accepted.map_err(|refused| refused.failure)?;
         let checked = group.check_epochs(&mut random::os());
         checked.map_err(|error| of_manager(&error))
     }

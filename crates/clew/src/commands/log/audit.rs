@@ -1,6 +1,6 @@
 //! `clew log verify`, `count` and `prove`.
 
-use super::{founder, policy, seconds, stored};
+use super::{founder, policy, seconds};
 use crate::cli::{Believed, LogCount, LogProve, LogVerify};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -37,7 +37,7 @@ pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
     let source = Source::of(arguments.source.as_deref().unwrap_or_default())?;
     let url = match source {
         Source::Dir(dir) => {
-            let state = read_state(&dir).map_err(stored)?;
+            let state = read_state(&dir)?;
             return report(&state, group.as_ref(), arguments.json);
         }
         Source::Url(url) => url,
@@ -122,7 +122,7 @@ fn report(state: &LogState, group: Option<&GroupFile>, json: bool) -> Result<Sta
             "requests": requests, "overdue": overdue, "group": group.is_some(),
         });
         say!("{line}");
-        return Ok(Status::Yes);
+        return lag(state, group);
     }
     say!("  machines  {rows}");
     say!("  epochs    {epochs}");
@@ -130,6 +130,27 @@ fn report(state: &LogState, group: Option<&GroupFile>, json: bool) -> Result<Sta
     match group {
         Some(_) => say!("  group     the group file says the same"),
         None => say!("  group     not compared: no --group"),
+    }
+    lag(state, group)
+}
+
+/// Whether log and group file are of one moment. If not, nothing is proved, and nothing is settled.
+fn lag(state: &LogState, group: Option<&GroupFile>) -> Result<Status, Failure> {
+    let Some(group) = group else {
+        return Ok(Status::Yes);
+    };
+    let log = (state.rows(), state.epochs().len());
+    let file = (group.register().machines, group.newest_epoch() as usize);
+    let said = |(rows, epochs): (u32, usize)| format!("{rows} machines and {epochs} epochs");
+    if log.0 < file.0 || log.1 < file.1 {
+        let (log, file) = (said(log), said(file));
+        let why = format!("the log lags: it has {log}, and the group file {file}");
+        return Err(Failure::new(why).hint("run clew manager serve, which writes what is missing"));
+    }
+    if log.1 > file.1 {
+        let (log, file) = (said(log), said(file));
+        let why = format!("the group file lags: it has {file}, and the log {log}");
+        return Err(Failure::new(why).hint("get the newest group file: its feed may be withheld"));
     }
     Ok(Status::Yes)
 }
@@ -220,7 +241,7 @@ pub async fn count(arguments: &LogCount) -> Result<Status, Failure> {
             if group.is_none() && own.exists() {
                 group = Some(read_group_file(&own)?);
             }
-            read_state(&dir).map_err(stored)?
+            read_state(&dir)?
         }
         Source::Url(url) => {
             let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;

@@ -1,17 +1,19 @@
 //! `clew log keygen`, `create`, `bind` and `create-witness`.
 
-use super::{founder, stored};
+use super::founder;
 use crate::cli::{LogBind, LogCreate, LogCreateWitness, LogKeygen};
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::{random, secrets};
-use clew_evidence::Name;
+use clew_evidence::{GroupFile, Name};
+use clew_keys::encryption::Secret;
 use clew_keys::files::MODE_PUBLIC;
 use clew_keys::{AuthorKeyFile, LogKeyFile, TextFile};
 use clew_log::KeyKind;
 use clew_service::log::Log;
 use clew_service::witness::WitnessStore;
 use rand_core::Rng;
+use std::path::Path;
 use zeroize::Zeroizing;
 
 pub fn keygen(arguments: &LogKeygen) -> Result<Status, Failure> {
@@ -26,9 +28,31 @@ pub fn keygen(arguments: &LogKeygen) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// Generates the key of a log with that origin.
+pub fn new_key(origin: &Name) -> Result<LogKeyFile, Failure> {
+    log_key(KeyKind::Log, origin)
+}
+
+fn sealed(key: &LogKeyFile, secret: Option<&Secret>) -> Zeroizing<String> {
+    secrets::sealed(&key.encode(), &key.comment(), secret)
+}
+
+/// Creates the log of the group with this group file, in a new directory.
+pub fn create_for(
+    dir: &Path,
+    key: &LogKeyFile,
+    secret: Option<&Secret>,
+    group: &[u8],
+) -> Result<(), Failure> {
+    Log::create(dir, key, &sealed(key, secret))?;
+    let read = GroupFile::from_bytes(group).map_err(Failure::new)?;
+    Ok(Log::bind(dir, &founder(&read)?, group)?)
+}
+
 pub fn create(arguments: &LogCreate) -> Result<Status, Failure> {
-    let key = log_key(KeyKind::Log, &arguments.origin)?;
-    Log::create(&arguments.dir, &key).map_err(stored)?;
+    let key = new_key(&arguments.origin)?;
+    let text = sealed(&key, arguments.seal.secret()?.as_ref());
+    Log::create(&arguments.dir, &key, &text)?;
     say!("{}", key.public());
     Ok(Status::Yes)
 }
@@ -37,7 +61,7 @@ pub fn bind(arguments: &LogBind) -> Result<Status, Failure> {
     let path = &arguments.group;
     let group = read_group_file(path)?;
     let bytes = std::fs::read(path).map_err(|error| Failure::io(path, &error))?;
-    Log::bind(&arguments.dir, &founder(&group)?, &bytes).map_err(stored)?;
+    Log::bind(&arguments.dir, &founder(&group)?, &bytes)?;
     say!(
         "{}: the log of {}",
         arguments.dir.display(),
@@ -48,7 +72,8 @@ pub fn bind(arguments: &LogBind) -> Result<Status, Failure> {
 
 pub fn create_witness(arguments: &LogCreateWitness) -> Result<Status, Failure> {
     let key = log_key(KeyKind::Witness, &arguments.name)?;
-    WitnessStore::create(&arguments.dir, &key).map_err(stored)?;
+    let text = sealed(&key, arguments.seal.secret()?.as_ref());
+    WitnessStore::create(&arguments.dir, &key, &text)?;
     say!("{}", key.public());
     Ok(Status::Yes)
 }

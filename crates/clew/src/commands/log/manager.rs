@@ -1,18 +1,17 @@
 //! `clew log admit` and `clew log publish`: what the manager writes.
 
-use super::audit::{broken, compare, log_key};
-use super::{founder, policy, seconds};
+use super::founder;
 use crate::cli::{LogAdmit, LogPublish};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::secrets::{self, Unlock};
 use clew_keys::{Author, IssuerKeyFile};
-use clew_log::entry::{Body, Entry, LEAVES_MAX};
-use clew_log::tree::Frontier;
-use clew_log::{Founder, Hash};
+use clew_log::Founder;
+use clew_log::entry::{Body, Entry};
 use clew_manager::Store;
 use clew_service::http::ServiceUrl;
-use clew_service::log::{LogClient, LogClientError, Mirror};
+use clew_service::log::{LogClient, LogClientError};
+use clew_service::manager::{SendError, send_outbox};
 use std::path::Path;
 use std::time::Duration;
 
@@ -35,52 +34,24 @@ pub async fn admit(arguments: &LogAdmit) -> Result<Status, Failure> {
 }
 
 pub async fn publish(arguments: &LogPublish) -> Result<Status, Failure> {
-    let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
-    let writer = Writer::open(&arguments.dir, &arguments.url, &arguments.unlock)?;
-    writer.found().await?;
-    let mut mirror = Mirror::new(policy, Some(writer.founder), Vec::new());
-    let read = mirror.update(&writer.log, seconds()).await;
-    read.map_err(|error| broken(&error, None))?;
-    let said = mirror
-        .state()
-        .ok_or_else(|| Failure::new("the log is empty"))?;
-    let leaves = writer.leaves()?;
-    let group = writer.store.group().clone();
-    let (rows, epochs) = (said.rows(), said.epochs().len());
-    if root(&leaves, rows as usize) != Some(said.register()) || epochs > group.epochs().len() {
-        return Err(writer.forked());
-    }
-    compare(said, &group)?;
-    let mut first = rows;
-    for leaves in leaves[rows as usize..].chunks(LEAVES_MAX) {
-        let leaves = leaves.to_vec();
-        let next = first + leaves.len() as u32;
-        writer.add(Body::Enrolled { first, leaves }).await?;
-        first = next;
-    }
-    for (epoch, record) in (1..).zip(group.epochs()).skip(epochs) {
-        let id = group.epoch_id(epoch);
-        let id = id
-            .ok_or_else(|| Failure::new(format!("epoch {epoch} has no id")))?
-            .0;
-        let start = record.start;
-        writer.add(Body::Epoch { epoch, id, start }).await?;
-    }
-    let (rows, epochs) = (leaves.len(), group.epochs().len());
-    say!(
-        "the log has {rows} machines and {epochs} epochs of {}",
-        group.genesis().name
-    );
+    let mut writer = Writer::open(&arguments.dir, &arguments.url, &arguments.unlock)?;
+    let _lock = Store::lock_service(&arguments.dir)?;
+    let Writer {
+        store, issuer, log, ..
+    } = &mut writer;
+    let sent = send_outbox(store, issuer, log, clock::wall_time).await;
+    let count = match sent {
+        Ok(count) => count,
+        Err(SendError::Fork) => return Err(writer.forked()),
+        Err(SendError::NoLog) => {
+            let failure = Failure::file(&arguments.dir, SendError::NoLog);
+            return Err(failure.hint("run clew group set-log with the log's key first"));
+        }
+        Err(error) => return Err(Failure::new(error)),
+    };
+    let name = &writer.store.group().genesis().name;
+    say!("{count} new entries: the log has all machines and epochs of {name}");
     Ok(Status::Yes)
-}
-
-/// The root of the register's first rows, if there are so many.
-fn root(leaves: &[Hash], rows: usize) -> Option<Hash> {
-    let mut edge = Frontier::EMPTY;
-    for leaf in leaves.get(..rows)? {
-        edge.push(*leaf)?;
-    }
-    Some(edge.root())
 }
 
 /// Writes entries with the manager's key.
@@ -104,15 +75,6 @@ impl Writer {
             url: url.to_string(),
             store,
         })
-    }
-
-    fn leaves(&self) -> Result<Vec<Hash>, Failure> {
-        let mut leaves = Vec::new();
-        self.store.machines(|machine| {
-            leaves.push(machine.entry.leaf_hash());
-            Ok::<_, Failure>(())
-        })?;
-        Ok(leaves)
     }
 
     /// The log's first entry, unless it has that.

@@ -1,9 +1,13 @@
 //! `clew log`: a group's transparency log.
 
 mod audit;
+mod entries;
 mod keys;
 mod manager;
 mod serve;
+
+pub use keys::{create_for, new_key};
+pub use serve::Started;
 
 use crate::cli::{Believed, Log};
 use crate::clock;
@@ -22,6 +26,10 @@ pub fn run(command: Log) -> Result<Status, Failure> {
         Log::Witness(arguments) => crate::tunnel::run(serve::witness(&arguments)),
         Log::Admit(arguments) => crate::tunnel::run(manager::admit(&arguments)),
         Log::Publish(arguments) => crate::tunnel::run(manager::publish(&arguments)),
+        Log::Add(arguments) => crate::tunnel::run(entries::add(&arguments)),
+        Log::Anchor(arguments) => crate::tunnel::run(entries::anchor(&arguments)),
+        Log::Result(arguments) => crate::tunnel::run(entries::result(&arguments)),
+        Log::Unseal(arguments) => crate::tunnel::run(entries::unseal(&arguments)),
         Log::Verify(arguments) => crate::tunnel::run(audit::verify(&arguments)),
         Log::Count(arguments) => crate::tunnel::run(audit::count(&arguments)),
         Log::Prove(arguments) => crate::tunnel::run(audit::prove(&arguments)),
@@ -29,7 +37,7 @@ pub fn run(command: Log) -> Result<Status, Failure> {
 }
 
 /// Whose log a group's is.
-fn founder(group: &GroupFile) -> Result<Founder, Failure> {
+pub fn founder(group: &GroupFile) -> Result<Founder, Failure> {
     let id = group.epoch_id(0);
     let id = id.ok_or_else(|| Failure::new("the group file has no record 0"))?;
     Ok(Founder {
@@ -51,23 +59,40 @@ const fn most_of(count: usize) -> usize {
     }
 }
 
-/// The policy that the arguments state, for a log with this key.
-fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
-    let mut witnesses = believed.witness.clone();
+/// The witnesses, each once, and how many of them have to cosign.
+pub fn counted(
+    witnesses: &[VerifierKey],
+    threshold: Option<usize>,
+) -> Result<(Vec<VerifierKey>, usize), Failure> {
+    let mut witnesses = witnesses.to_vec();
     // One key is one witness, whatever its names.
     witnesses.sort_by_key(|key| *key.key().as_bytes());
     witnesses.dedup_by_key(|key| *key.key().as_bytes());
-    let threshold = believed.threshold.unwrap_or(most_of(witnesses.len()));
-    if threshold > witnesses.len() {
-        let why = format!("need {threshold} witnesses, have {}", witnesses.len());
-        return Err(Failure::new(why).hint("name more with --witness, or lower --threshold"));
+    let threshold = threshold.unwrap_or(most_of(witnesses.len()));
+    match threshold <= witnesses.len() {
+        true => Ok((witnesses, threshold)),
+        false => {
+            let why = format!("need {threshold} witnesses, have {}", witnesses.len());
+            Err(Failure::new(why).hint("name more witnesses, or lower the threshold"))
+        }
     }
+}
+
+/// The policy that the arguments state, for a log with this key.
+pub fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
+    let (witnesses, threshold) = counted(&believed.witness, believed.threshold)?;
     Ok(Policy {
         log,
         witnesses,
         threshold,
         max_age: None,
     })
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        stored(error)
+    }
 }
 
 fn stored(error: StorageError) -> Failure {

@@ -1,7 +1,7 @@
 //! `clew log serve` and `clew log witness`.
 
-use super::{most_of, stored};
-use crate::cli::{Listening, LogServe, LogWitness};
+use super::most_of;
+use crate::cli::{Asked, LogServe, LogWitness, Reached};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
@@ -9,35 +9,18 @@ use clew_service::http::{Certificate, Router, Server, ServerLimits, ServiceUrl};
 use clew_service::log::{Log, LogOptions, LogService, Status as LogStatus, WitnessAddress};
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use sd_notify::NotifyState;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
-    let mut log = Log::open(&arguments.dir).map_err(stored)?;
-    let witnesses = witnesses(&mut log, arguments)?;
-    let count = witnesses.len();
-    let threshold = arguments.threshold.unwrap_or(most_of(count));
-    if threshold > count || (threshold == 0 && count > 0) {
-        let why = format!("--threshold {threshold}: need 1 to {count}, the number of witnesses");
-        return Err(Failure::new(why));
-    }
-    let bound = Bound::at(&arguments.at, &arguments.dir)?;
-    let key = log.public().clone();
-    let size = log.newest().size;
-    let options = LogOptions {
-        clock: clock::wall_time,
-        witnesses,
-        threshold,
-        tell: |line| mention!("clew: {line}"),
-    };
-    let service = LogService::start(log, options).map_err(stored)?;
-    say!("log      {key}");
-    say!("entries  {size}");
+    let log = Log::open(&arguments.dir, |path| arguments.unlock.log_key(path))?;
+    let at = &arguments.at;
+    let bound = Bound::at(at.listen, &at.reached, &arguments.dir)?;
+    let started = Started::new(log, &arguments.asked)?;
+    say!("{}", started.described());
     say!("url      {}", bound.url);
-    match count {
-        0 => mention!("warning: no witness: if this log shows two histories, nobody notices"),
-        count => mention!("{threshold} of {count} witnesses have to cosign"),
-    }
+    started.warn();
+    let Started { service, .. } = started;
     let mut status = service.status();
     let told = tokio::spawn(async move {
         if let Ok(opened) = status
@@ -57,26 +40,84 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// The witnesses that the log remembers, after what the arguments change.
-fn witnesses(log: &mut Log, arguments: &LogServe) -> Result<Vec<WitnessAddress>, Failure> {
-    for key in &arguments.without {
-        log.remove_witness(key).map_err(stored)?;
+/// A log that serves, and what its operator is told.
+pub struct Started {
+    pub service: LogService,
+    entries: u64,
+    witnesses: Vec<String>,
+    threshold: usize,
+}
+
+impl Started {
+    /// Starts a log with the witnesses that it remembers, after what the arguments change.
+    ///
+    /// # Errors
+    /// The log's database; a threshold that does not fit the witnesses.
+    pub fn new(mut log: Log, asked: &Asked) -> Result<Self, Failure> {
+        let witnesses = witnesses(&mut log, asked)?;
+        let count = witnesses.len();
+        let threshold = asked.threshold.unwrap_or(most_of(count));
+        if threshold > count || (threshold == 0 && count > 0) {
+            let why =
+                format!("--threshold {threshold}: need 1 to {count}, the number of witnesses");
+            return Err(Failure::new(why));
+        }
+        let entries = log.newest().size;
+        let names = witnesses.iter().map(|own| own.key.to_string()).collect();
+        let options = LogOptions {
+            clock: clock::wall_time,
+            witnesses,
+            threshold,
+            tell: |line| mention!("clew: {line}"),
+        };
+        Ok(Self {
+            service: LogService::start(log, options)?,
+            entries,
+            witnesses: names,
+            threshold,
+        })
     }
-    for (key, url) in &arguments.witness {
-        log.put_witness(key, &url.to_string()).map_err(stored)?;
+
+    /// The log's key, size and witnesses, a line each.
+    pub fn described(&self) -> String {
+        let mut lines = format!("log      {}\nentries  {}", self.service.key(), self.entries);
+        for witness in &self.witnesses {
+            lines += &format!("\nwitness  {witness}");
+        }
+        lines
+    }
+
+    /// Tells how many witnesses have to cosign.
+    pub fn warn(&self) {
+        match self.witnesses.len() {
+            0 => {
+                mention!("warning: no witness: if this log shows two histories, nobody notices");
+            }
+            count => mention!("{} of {count} witnesses have to cosign", self.threshold),
+        }
+    }
+}
+
+fn witnesses(log: &mut Log, asked: &Asked) -> Result<Vec<WitnessAddress>, Failure> {
+    for key in &asked.without {
+        log.remove_witness(key)?;
+    }
+    for (key, url) in &asked.witness {
+        log.put_witness(key, &url.to_string())?;
     }
     let read = |(key, url): (String, String)| {
         let (key, url) = (key.parse().ok(), url.parse().ok());
         let address = key.zip(url).map(|(key, url)| WitnessAddress { key, url });
         address.ok_or_else(|| Failure::new("the log's database has an unknown witness"))
     };
-    let remembered = log.witnesses().map_err(stored)?;
+    let remembered = log.witnesses()?;
     remembered.into_iter().map(read).collect()
 }
 
 pub async fn witness(arguments: &LogWitness) -> Result<Status, Failure> {
-    let store = WitnessStore::open(&arguments.dir).map_err(stored)?;
-    let bound = Bound::at(&arguments.at, &arguments.dir)?;
+    let store = WitnessStore::open(&arguments.dir, |path| arguments.unlock.log_key(path))?;
+    let at = &arguments.at;
+    let bound = Bound::at(at.listen, &at.reached, &arguments.dir)?;
     say!("witness  {}", store.public());
     say!("url      {}", bound.url);
     let options = WitnessOptions {
@@ -95,11 +136,11 @@ struct Bound {
 }
 
 impl Bound {
-    fn at(at: &Listening, dir: &Path) -> Result<Self, Failure> {
-        let cannot = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", at.listen));
-        let listener = TcpListener::bind(at.listen).map_err(|error| cannot(&error))?;
+    fn at(listen: SocketAddr, reached: &Reached, dir: &Path) -> Result<Self, Failure> {
+        let cannot = |what: &dyn std::fmt::Display| Failure::new(format!("{listen}: {what}"));
+        let listener = TcpListener::bind(listen).map_err(|error| cannot(&error))?;
         let local = listener.local_addr().map_err(|error| cannot(&error))?;
-        let address = at.address.clone().unwrap_or_else(|| local.to_string());
+        let address = reached.address.clone().unwrap_or_else(|| local.to_string());
         let host = address.rsplit_once(':').map_or(&*address, |(host, _)| host);
         let host = host.trim_matches(['[', ']']).to_owned();
         let certificate = Certificate::of(dir, &[host]).map_err(Failure::new)?;

@@ -7,16 +7,20 @@ mod plan;
 pub use authors::fingerprint;
 pub use plan::ready_on_board;
 
-use crate::cli::{Manager, ManagerServe};
+use super::log::Started;
+use crate::cli::{Manager, ManagerServe, ManagerSetLog};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
 use crate::random;
-use clew_manager::{Board, SERVICE_TLS, Store};
+use clew_keys::files::{IfExists, MODE_SECRET, write_atomically};
+use clew_manager::{Board, LOG, LOG_URL, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
 use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
-use clew_service::manager::{Manager as Service, ManagerOptions, router};
+use clew_service::log::Log;
+use clew_service::manager::{ManagedLog, Manager as Service, ManagerOptions, router};
 use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 
@@ -31,7 +35,23 @@ pub fn run(arguments: &Manager) -> Result<Status, Failure> {
         Manager::Backup(arguments) => backup::backup(arguments),
         Manager::Restore(arguments) => backup::restore(arguments),
         Manager::Check(arguments) => backup::check(arguments),
+        Manager::SetLog(arguments) => set_log(arguments),
     }
+}
+
+fn set_log(arguments: &ManagerSetLog) -> Result<Status, Failure> {
+    let store = Store::open(&arguments.dir)?;
+    let none = || {
+        Failure::file(&arguments.dir, "the group has no log")
+            .hint("run clew group set-log with the log's key first")
+    };
+    let log = store.group().newest_log().ok_or_else(none)?;
+    let path = arguments.dir.join(LOG_URL);
+    let url = format!("{}\n", arguments.url);
+    let written = write_atomically(&path, url.as_bytes(), MODE_SECRET, IfExists::Replace);
+    written.map_err(|error| Failure::io(&path, &error))?;
+    say!("{} is at {}", log.key().name(), arguments.url);
+    Ok(Status::Yes)
 }
 
 fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
@@ -48,6 +68,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     let cannot = |error| Failure::new(format!("cannot listen on {}: {error}", arguments.listen));
     let listener = TcpListener::bind(arguments.listen).map_err(cannot)?;
     let at = listener.local_addr().map_err(cannot)?;
+    let url = ServiceUrl::pinned(&at.to_string(), certificate.pin()).map_err(Failure::new)?;
     let options = ManagerOptions {
         epoch_every: arguments.epoch_every,
         clock: clock::now_ns,
@@ -56,19 +77,76 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     crate::tunnel::run(async {
         let server = Server::new(listener, Some(&certificate), ServerLimits::default());
         let server = server.map_err(cannot)?;
-        let (manager, thread) = Service::start(store, issuer, options, random::os())?;
+        let mut own = own_log(&store, arguments)?;
+        let log = managed(&store, arguments, &url, own.as_ref())?;
+        let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
-        let url = ServiceUrl::pinned(&at.to_string(), certificate.pin()).map_err(Failure::new)?;
-        say!("manager at {url}");
+        match &own {
+            Some(own) => say!("manager at {url}\n{}", own.described()),
+            None => say!("manager at {url}"),
+        }
+        own.as_ref().inspect(|own| own.warn());
         let until = crate::tunnel::over(Until::after(None));
         server
             .run(router(manager).merge(board.router()), until)
             .await;
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;
+        if let Some(own) = own.take() {
+            own.service.stop().await;
+        }
         match ended {
             Ok(Ok(())) => Ok(Status::Yes),
             _ => Err(Failure::new("the store's thread ended")),
         }
     })
+}
+
+/// Starts the log in the group's directory, if that is the one that the group file names.
+fn own_log(store: &Store, arguments: &ManagerServe) -> Result<Option<Started>, Failure> {
+    let dir = arguments.dir.join(LOG);
+    let named = store.group().newest_log().filter(|_| dir.exists());
+    let Some(named) = named else {
+        let asked = &arguments.asked;
+        let is_asked = !asked.witness.is_empty() || !asked.without.is_empty();
+        return match is_asked || asked.threshold.is_some() {
+            true => Err(Failure::file(&dir, "the group has no log of its own here")
+                .hint("name witnesses with clew log serve, on the log's host")),
+            false => Ok(None),
+        };
+    };
+    let log = Log::open(&dir, |path| arguments.unlock.log_key(path))?;
+    match log.public() == named.key() {
+        true => Started::new(log, &arguments.asked).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The log that the group file names: this service's own, or the one at the address that was set.
+fn managed(
+    store: &Store,
+    arguments: &ManagerServe,
+    url: &ServiceUrl,
+    own: Option<&Started>,
+) -> Result<Option<ManagedLog>, Failure> {
+    let Some(named) = store.group().newest_log() else {
+        return Ok(None);
+    };
+    if let Some(own) = own {
+        return Ok(Some(ManagedLog::embedded(url, &own.service)));
+    }
+    let path = arguments.dir.join(LOG_URL);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            mention!("warning: nothing is sent to the group's log: its address is not known");
+            mention!("hint: run clew manager set-log");
+            return Ok(None);
+        }
+        Err(error) => return Err(Failure::io(&path, &error)),
+    };
+    let to = text.trim().parse();
+    let to: ServiceUrl = to.map_err(|error| Failure::file(&path, error))?;
+    let log = ManagedLog::remote(&to, named.key().clone()).map_err(Failure::new)?;
+    Ok(Some(log))
 }
