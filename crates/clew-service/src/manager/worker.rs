@@ -228,6 +228,9 @@ impl<R: CryptoRng> Worker<R> {
                 }
             }
         }
+        if rounds.is_empty() {
+            return;
+        }
         let nonces: Vec<[u8; 32]> = rounds.iter().map(nonce).collect();
         let now = (self.options.clock)();
         count(&self.metrics.commits);

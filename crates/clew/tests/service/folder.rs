@@ -164,7 +164,8 @@ impl Folder {
         self.start_telling("manager at ", &[&serve[..], more].concat())
     }
 
-    fn start_telling(&self, prefix: &str, arguments: &[&str]) -> Served {
+    /// Starts a process, and waits until it says a line that begins so.
+    pub fn start_telling(&self, prefix: &str, arguments: &[&str]) -> Served {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();

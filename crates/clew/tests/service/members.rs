@@ -1,8 +1,9 @@
 //! Members that wait for the group's log, and authors that write into it.
 
 use crate::folder::{Folder, GROUP, Served, copy_folder, own_log, request, until, wait};
+use clew_keys::{MemberKeyFile, TextFile};
 use clew_log::entry::{Seal, Warrant};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A device signs in a new epoch once the log has it, cosigned by the witness that it names.
 #[test]
@@ -51,8 +52,12 @@ fn a_member_waits_for_the_log() {
         "web.clew",
     ];
     folder.yes(&update);
-    let epoch_of_key = || folder.yes(&["show", "web.key"]);
-    let before = epoch_of_key();
+    let epoch_of_key = || {
+        let text = std::fs::read_to_string(folder.path("web.key")).unwrap();
+        let key = MemberKeyFile::decode(&text).unwrap();
+        key.epochs.last().unwrap().epoch
+    };
+    assert_eq!(epoch_of_key(), 0);
 
     // Nobody cosigns the next epoch: verifiers have it at once, the key does not.
     drop(witness);
@@ -60,17 +65,17 @@ fn a_member_waits_for_the_log() {
     until("the feed has epoch 1", || {
         manager.get("feed/log/0").is_err()
     });
-    let said = folder.ends(1, &update);
+    let said = folder.ends(2, &update);
     assert!(said.contains("not shown to be in the log"), "{said}");
     let group = std::fs::read(folder.path("web.clew")).unwrap();
     let group = clew_evidence::GroupFile::from_bytes(&group).unwrap();
     assert_eq!(group.newest_epoch(), 1);
-    assert_eq!(epoch_of_key(), before);
+    assert_eq!(epoch_of_key(), 0);
     let _witness = w1(&witness_at);
     until("the key has epoch 1", || {
         folder.clew(&update).status.success()
     });
-    assert_ne!(epoch_of_key(), before);
+    assert_eq!(epoch_of_key(), 1);
 }
 
 /// A manager, its log and its witness are cloned: a device that sees both notices.
@@ -148,6 +153,53 @@ fn a_member_notices_a_forked_log() {
     assert!(said.contains("fork: the log's checkpoint"), "{said}");
     let evidence = std::fs::read_to_string(folder.path("web.key.log.evidence")).unwrap();
     assert_eq!(evidence.matches("\n3\n").count(), 2, "{evidence}");
+}
+
+/// Within one turn of the feed and the grace time nobody who follows accepts a revoked machine's new packets.
+/// Its old ones still verify.
+#[test]
+fn a_revocation_reaches_a_verifier_that_follows() {
+    let folder = Folder::new();
+    folder.yes(&["enrol", "acme", "watch", "-o", "watch.key"]);
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cmd/court.in/in.pcap");
+    std::fs::copy(capture, folder.path("in.pcap")).unwrap();
+    let manager = folder.manager("acme", "127.0.0.1:0", &[]);
+    let follow = [
+        "update",
+        "--follow",
+        "--manager",
+        &manager.url,
+        "--key",
+        "watch.key",
+    ];
+    // It tells of the file once that is there.
+    let _follower = folder.start_telling(
+        "group file",
+        &[&follow[..], &["--group", "watch.clew"]].concat(),
+    );
+    let sign = ["sign", "--key", "web-1.key", "in.pcap", "-w"];
+    folder.yes(&[&sign[..], &["old"]].concat());
+    let verify = |file, more: &[&str]| {
+        let verify = ["verify", "--group", "watch.clew", "--json", file];
+        folder.clew(&[&verify[..], more].concat())
+    };
+    let live = ["--max-age", "5m", "--grace", "2s"];
+    folder.yes(&[&sign[..], &["before", "--time", "now"]].concat());
+    assert!(verify("before", &live).status.success());
+    folder.yes(&["revoke", "acme", "web-1"]);
+    let revoked = Instant::now();
+    folder.yes(&[&sign[..], &["new", "--time", "now"]].concat());
+    until("its new packets are refused", || {
+        let done = verify("new", &live);
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        done.status.code() == Some(1) && said.contains("epoch-over")
+    });
+    assert!(
+        revoked.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        revoked.elapsed()
+    );
+    assert!(verify("old", &[]).status.success());
 }
 
 /// What encrypts the keys of a group encrypts its log's, and a witness has such options, too.

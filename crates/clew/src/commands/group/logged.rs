@@ -3,7 +3,7 @@
 use super::remote::unanswered;
 use crate::cli::LogWitnesses;
 use crate::clock;
-use crate::commands::log::counted;
+use crate::commands::log::distinct;
 use crate::failure::Failure;
 use clew_evidence::GroupFile;
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
@@ -31,7 +31,7 @@ impl Logged {
         let mut name = key.as_os_str().to_owned();
         name.push(".log");
         let named = &arguments.log_witness;
-        let (witnesses, threshold) = counted(named, arguments.log_threshold)?;
+        let (witnesses, threshold) = distinct(named, arguments.log_threshold)?;
         if threshold == 0 && !named.is_empty() {
             return Err(Failure::new("--log-threshold 0: need at least 1"));
         }

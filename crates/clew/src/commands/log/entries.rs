@@ -1,6 +1,6 @@
 //! `clew log add`, `anchor`, `result` and `unseal`: what authors write, each with its proof.
 
-use super::{counted, seconds};
+use super::{distinct, seconds};
 use crate::cli::{Authored, EntryTo, LogAdd, LogAnchor, LogResult, LogUnseal};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -77,7 +77,7 @@ async fn write(by: &Authored, body: Body) -> Result<Status, Failure> {
 async fn send(to: &EntryTo, group: &GroupFile, entry: &Entry) -> Result<Status, Failure> {
     let named = group.newest_log();
     let named = named.ok_or_else(|| Failure::file(&to.group, "the group has no log"))?;
-    let (witnesses, threshold) = counted(&to.witness, to.threshold)?;
+    let (witnesses, threshold) = distinct(&to.witness, to.threshold)?;
     let policy = Policy {
         log: named.key().clone(),
         witnesses,

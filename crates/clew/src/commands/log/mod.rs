@@ -60,7 +60,7 @@ const fn most_of(count: usize) -> usize {
 }
 
 /// The witnesses, each once, and how many of them have to cosign.
-pub fn counted(
+pub fn distinct(
     witnesses: &[VerifierKey],
     threshold: Option<usize>,
 ) -> Result<(Vec<VerifierKey>, usize), Failure> {
@@ -80,7 +80,7 @@ pub fn counted(
 
 /// The policy that the arguments state, for a log with this key.
 pub fn policy(believed: &Believed, log: VerifierKey) -> Result<Policy, Failure> {
-    let (witnesses, threshold) = counted(&believed.witness, believed.threshold)?;
+    let (witnesses, threshold) = distinct(&believed.witness, believed.threshold)?;
     Ok(Policy {
         log,
         witnesses,
