@@ -223,18 +223,20 @@ impl Board {
     }
 
     /// Returns the numbers and topics of the posts behind number `after` on the whole board, at most
-    /// 1,000.
+    /// 1,000. A reader that has seats alone gets those of its topics.
     ///
     /// # Errors
     /// [`BoardError::Author`] if the reader may not read any topic; [`BoardError::After`] if the board
     /// has no post of that number any more.
     pub fn news(&self, reader: &[u8; 32], after: u64) -> Result<Vec<(u64, [u8; 32])>, BoardError> {
-        if !self.is_reader(reader)? && !self.db.is_seated(None, reader)? {
-            return Err(BoardError::Author);
-        }
+        let seated = match self.is_reader(reader)? {
+            true => None,
+            false if self.db.is_seated(None, reader)? => Some(reader),
+            false => return Err(BoardError::Author),
+        };
         match after > self.db.last_post()? {
             true => Err(BoardError::After),
-            false => Ok(self.db.news(after, NEWS_MAX)?),
+            false => Ok(self.db.news(after, NEWS_MAX, seated)?),
         }
     }
 

@@ -46,8 +46,14 @@ pub(crate) trait BoardTables {
     /// The topics of posts of a kind, oldest first.
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>>;
 
-    /// The posts behind number `after`, at most `most`: their numbers and topics.
-    fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>>;
+    /// The posts behind number `after`, at most `most`: their numbers and topics. With a key, only
+    /// those of topics whose plan names it.
+    fn news(
+        &self,
+        after: u64,
+        most: u32,
+        seated: Option<&[u8; 32]>,
+    ) -> Result<Vec<(u64, [u8; 32])>>;
 }
 
 /// What can be changed.
@@ -166,11 +172,20 @@ impl<S: Sql + ?Sized> BoardTables for S {
         all(self, query, &[kind.into()], |row| row.take())
     }
 
-    fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>> {
-        let query = "SELECT seq, topic FROM post WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-        all(self, query, &[after.into(), most.into()], |row| {
-            Ok((row.take()?, row.take()?))
-        })
+    fn news(
+        &self,
+        after: u64,
+        most: u32,
+        seated: Option<&[u8; 32]>,
+    ) -> Result<Vec<(u64, [u8; 32])>> {
+        let (mut values, mut among) = (vec![after.into(), most.into()], "");
+        if let Some(key) = seated {
+            values.push(key.into());
+            among = "AND topic IN (SELECT topic FROM seat WHERE signs = ?3)";
+        }
+        let query =
+            format!("SELECT seq, topic FROM post WHERE seq > ?1 {among} ORDER BY seq LIMIT ?2");
+        all(self, &query, &values, |row| Ok((row.take()?, row.take()?)))
     }
 }
 
