@@ -54,7 +54,7 @@ pub use group_file::{
 };
 pub use judge::{
     AnchorFault, Anchored, Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement,
-    Refused, ShareFault, combine_match, combine_opening, gather_blinds, gather_commitments,
+    Refused, RequestFault, Requested, ShareFault, combine_match, combine_opening, gather_blinds, gather_commitments,
     judge_match, judge_opening,
 };
 pub use locator::Locator;

@@ -15,7 +15,9 @@ pub mod dkg;
 mod error;
 pub mod policy;
 mod responder;
+pub mod request;
 pub mod rules;
+pub mod sealed;
 mod storage;
 
 pub use error::{LedgerError, TrusteeError};

@@ -6,12 +6,14 @@ mod caveat;
 mod combine;
 mod fault;
 mod gather;
+mod requested;
 
 pub use anchor::{AnchorFault, Anchored};
 pub use asked::Asked;
 pub use caveat::Caveat;
 pub use combine::{CombineError, Combined, combine_match, combine_opening};
 pub use fault::{Fault, JudgeRule};
+pub use requested::{RequestFault, Requested};
 pub use gather::{Refused, ShareFault, gather_blinds, gather_commitments};
 
 use crate::credential::Credential;
@@ -55,6 +57,8 @@ pub struct Judgement {
     pub signed: bool,
     /// What an anchor shows, once [`Self::anchor`] checked one.
     pub anchored: Option<Anchored>,
+    /// Where the log has the request, once [`Self::requested`] checked it.
+    pub requested: Option<Requested>,
     /// What it does not prove.
     pub caveats: Vec<Caveat>,
 }
@@ -91,6 +95,7 @@ impl Judgement {
             asked: request.asked_packet,
             signed,
             anchored: None,
+            requested: None,
             caveats: Caveat::of(group, request, found, signed),
         }
     }

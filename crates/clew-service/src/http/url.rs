@@ -48,6 +48,18 @@ impl ServiceUrl {
         self.pin
     }
 
+    /// The address of a service that stands below this one, with the same key. `path` is relative.
+    ///
+    /// # Errors
+    /// [`UrlError::Layout`] if the path leads elsewhere.
+    pub fn below(&self, path: &str) -> Result<Self, UrlError> {
+        let base = self.join(path)?;
+        Ok(Self {
+            base,
+            pin: self.pin,
+        })
+    }
+
     /// The URL of a path below it. `path` is relative, as `feed/head?after=3`.
     ///
     /// # Errors

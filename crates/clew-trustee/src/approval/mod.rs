@@ -3,7 +3,8 @@
 
 mod rule;
 
-pub use rule::Unapproved;
+pub use rule::{Unapproved, rule_name};
+pub(crate) use rule::BEFORE;
 
 use crate::policy::{Policy, Waivable};
 use crate::rules::Case;

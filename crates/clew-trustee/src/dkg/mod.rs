@@ -18,7 +18,6 @@ mod hello;
 mod plan;
 mod receive;
 mod record;
-mod seal;
 mod state;
 
 pub use deal::{Deal, Dealing};

@@ -1,6 +1,6 @@
 //! What one trustee keeps between the steps.
 
-use super::seal::SealKey;
+use crate::sealed::SealKey;
 use super::{Deal, DkgError, Hello, Participant, Participants, Plan, Role};
 use clew_evidence::wire::Reader;
 use clew_group::quorum::{SecretShare, Trustee};

@@ -244,7 +244,7 @@ pub enum EvidenceFile {
 
 impl EvidenceFile {
     /// Reads either; what it holds is not judged.
-    fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {
+    pub fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {
         match Opening::decode(text, group) {
             Err(ReadError::Text(TextError::Label { .. })) => {}
             opening => return Ok(Self::Opening(Box::new(opening?))),

@@ -1,7 +1,7 @@
 //! `clew bundle`, and `clew judge` of a bundle (`spec/bundle.md`).
 
 mod origin;
-mod packets;
+pub mod packets;
 mod report;
 
 use super::judge::{Case, EvidenceFile, Judged};
