@@ -14,6 +14,7 @@
 //! then holds, under its write lock, so that two processes cannot publish out of order; a crash in
 //! between is repaired by the next [`Store::open`].
 
+mod author;
 mod batch;
 mod create;
 mod enrol;
@@ -28,6 +29,7 @@ mod revoke;
 mod search;
 mod witnesses;
 
+pub use author::AdmittedAuthor;
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
@@ -284,7 +286,7 @@ fn group_of(bytes: &[u8]) -> Result<GroupFile, StoreError> {
     GroupFile::from_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-fn read_group(db: &dyn Tables) -> Result<GroupFile, StoreError> {
+pub(crate) fn read_group(db: &dyn Tables) -> Result<GroupFile, StoreError> {
     group_of(&group_bytes(db)?)
 }
 

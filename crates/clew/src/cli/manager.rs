@@ -3,7 +3,8 @@
 use super::flow::duration;
 use super::parse_address;
 use crate::secrets::Unlock;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use clew_evidence::Name;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,58 @@ Other commands may work on DIR meanwhile. Give --listen an address that devices 
 pub enum Manager {
     /// Serve joins and the feed of epochs to devices
     Serve(ManagerServe),
+    /// Let a trustee, requester or observer write into the log, and onto the board
+    Admit(ManagerAdmit),
+    /// Take an author's role
+    Dismiss(ManagerDismiss),
+    /// List the authors that were admitted
+    Authors(ManagerAuthors),
+}
+
+/// `clew manager admit`
+#[derive(Args, Debug)]
+pub struct ManagerAdmit {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// What the author is
+    #[arg(long, value_enum)]
+    pub role: AuthorRole,
+    /// Index of the trustee (1 to 32). The key that had it is dismissed
+    #[arg(long, value_name = "I", required_if_eq("role", "trustee"), value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub index: Option<u8>,
+    /// Name of the author in this group [default: the name in its key]
+    #[arg(long)]
+    pub name: Option<Name>,
+    /// Public key of the author: NAME.pub of clew log keygen or clew trustee init
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+}
+
+/// Roles of authors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuthorRole {
+    /// Answers requests.
+    Trustee,
+    /// Files requests.
+    Requester,
+    /// Anchors captures.
+    Observer,
+}
+
+/// `clew manager dismiss`
+#[derive(Args, Debug)]
+pub struct ManagerDismiss {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Name of the author
+    pub name: Name,
+}
+
+/// `clew manager authors`
+#[derive(Args, Debug)]
+pub struct ManagerAuthors {
+    /// Group's directory
+    pub dir: PathBuf,
 }
 
 /// `clew manager serve`
