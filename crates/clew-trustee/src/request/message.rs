@@ -65,13 +65,13 @@ impl Message {
     /// Returns the number of its kind.
     pub const fn kind(&self) -> u8 {
         match self {
-            Self::Case(_) => 16,
-            Self::Reviewed { .. } => 17,
-            Self::Decision(_) => 18,
-            Self::Share { .. } => 19,
-            Self::Step { .. } => 20,
-            Self::Set { .. } => 21,
-            Self::Result(_) => 22,
+            Self::Case(_) => 32,
+            Self::Reviewed { .. } => 33,
+            Self::Decision(_) => 34,
+            Self::Share { .. } => 35,
+            Self::Step { .. } => 36,
+            Self::Set { .. } => 37,
+            Self::Result(_) => 38,
         }
     }
 
@@ -117,11 +117,11 @@ impl Message {
     pub fn decode(kind: u8, body: &[u8]) -> Option<Self> {
         let proof = || Proof::parse(std::str::from_utf8(body).ok()?).map(Box::new);
         match kind {
-            16 => CaseFile::decode(body).map(Box::new).map(Self::Case),
-            17 => reviewed(body),
-            18 => proof().map(Self::Decision),
-            19 => share(body),
-            20 => {
+            32 => CaseFile::decode(body).map(Box::new).map(Self::Case),
+            33 => reviewed(body),
+            34 => proof().map(Self::Decision),
+            35 => share(body),
+            36 => {
                 let (attempt, text) = body.split_first()?;
                 let share = Share::decode(std::str::from_utf8(text).ok()?).ok()?;
                 share.set()?;
@@ -130,14 +130,14 @@ impl Message {
                     share: Box::new(share),
                 })
             }
-            21 => {
+            37 => {
                 let mut fields = Reader(body);
                 let attempt = fields.u8().filter(|attempt| *attempt > 0)?;
                 let set = Set::from_bytes(fields.take(4)?).ok()?;
                 let fits = set.count() > 0 && fields.0.is_empty();
                 fits.then_some(Self::Set { attempt, set })
             }
-            22 => proof().map(Self::Result),
+            38 => proof().map(Self::Result),
             _ => None,
         }
     }
@@ -219,11 +219,11 @@ mod tests {
     #[test]
     fn other_bodies_are_none() {
         let short_and_long = [0, 1, 9, 11, 300];
-        for (kind, length) in (15..=23).flat_map(|kind| short_and_long.map(|len| (kind, len))) {
+        for (kind, length) in (31..=39).flat_map(|kind| short_and_long.map(|len| (kind, len))) {
             assert_eq!(Message::decode(kind, &vec![0; length]), None, "{kind} {length}");
         }
-        assert_eq!(Message::decode(21, &[0, 0, 0, 0, 5]), None, "attempt 0");
-        assert_eq!(Message::decode(21, &[1, 0, 0, 0, 0]), None, "nobody");
-        assert_eq!(Message::decode(18, b"c2sp.org/tlog-proof@v1\n"), None);
+        assert_eq!(Message::decode(37, &[0, 0, 0, 0, 5]), None, "attempt 0");
+        assert_eq!(Message::decode(37, &[1, 0, 0, 0, 0]), None, "nobody");
+        assert_eq!(Message::decode(34, b"c2sp.org/tlog-proof@v1\n"), None);
     }
 }

@@ -10,6 +10,7 @@ mod group;
 mod live;
 mod log;
 mod manager;
+mod request;
 mod trustee;
 mod tunnel;
 mod verify;
@@ -33,6 +34,7 @@ pub use log::{
 pub use manager::{
     AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerDismiss, ManagerServe,
 };
+pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };
@@ -113,6 +115,9 @@ pub enum Command {
     /// Draft, sign and show warrants, without which trustees with a policy answer nobody
     #[command(subcommand)]
     Warrant(Warrant),
+    /// Ask a group's trustees through its manager: file, follow, fetch
+    #[command(subcommand)]
+    Request(Request),
     /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),

@@ -2,7 +2,6 @@
 
 use super::exchange::{Exchange, unlogged};
 use super::folder::Folder;
-use super::row;
 use super::status::{filing, progress};
 use crate::cli::RequestFetch;
 use crate::clock;
@@ -122,7 +121,7 @@ impl Fetch<'_> {
             if self.filing.is_match {
                 self.name_set(&posts, &decided, new_set.take()).await?;
             }
-            match self.combine(&posts, &decided).await {
+            match self.combine(&posts, &decided) {
                 Err(Waits::For(_)) if self.arguments.wait && !self.is_over(&posts) => {}
                 Err(Waits::For(failure) | Waits::Failed(failure)) => return Err(failure),
                 Ok(got) => return Ok(got),
@@ -136,7 +135,7 @@ impl Fetch<'_> {
         matches!(state, RequestState::Refused | RequestState::Expired)
     }
 
-    async fn combine(&self, posts: &[Posted], decided: &[Decided]) -> Result<Got, Waits> {
+    fn combine(&self, posts: &[Posted], decided: &[Decided]) -> Result<Got, Waits> {
         let shares = match self.filing.is_match {
             false => self.shares(posts, decided, 0),
             true => match newest_set(posts, &self.filing) {
@@ -146,7 +145,7 @@ impl Fetch<'_> {
         };
         match self.filing.is_match {
             true => self.matched(&shares),
-            false => self.opening(&shares).await,
+            false => self.opening(&shares),
         }
     }
 
@@ -182,27 +181,26 @@ impl Fetch<'_> {
         shares
     }
 
-    async fn opening(&self, shares: &[Share]) -> Result<Got, Waits> {
+    fn opening(&self, shares: &[Share]) -> Result<Got, Waits> {
         let need = usize::from(self.filing.threshold);
         if shares.len() < need {
             return Err(self.too_few(shares.len()));
         }
         let evidence = &self.folder.asked.evidence;
-        let (combined, group) = match &self.arguments.register {
-            Some(path) => {
-                let group = self.folder.newest_group()?.into_inner();
-                let mut register = Register::open(path, group, &self.arguments.unlock)?;
-                let combined = opened(&register, evidence, shares)?;
-                register.keep(&combined.evidence.row)?;
-                let group = register.group().clone();
-                (combined, group)
-            }
-            None => row::ask(&self.folder, &self.request, shares).await?,
-        };
+        let path = self.arguments.register.as_deref().ok_or_else(|| {
+            Failure::new("an opening needs the register").hint("use --register REGISTER")
+        })?;
+        let group = self.folder.newest_group()?.file().clone();
+        let mut register = Register::open(path, group, &self.arguments.unlock)?;
+        let combined = opened(&register, evidence, shares)?;
+        register.keep(&combined.evidence.row)?;
+        if let Some(path) = register.group_file_path() {
+            self.folder.put_group(&path)?;
+        }
+        let group = register.group().clone();
         for refused in &combined.refused {
             mention!("clew: warning: {refused}");
         }
-        self.folder.put_group(&group)?;
         Ok(Got {
             group,
             evidence: EvidenceFile::Opening(Box::new(combined.evidence)),

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::groups::read_checked;
 use crate::secrets;
-use clew_evidence::{CheckedGroup, GroupFile, Request, Warrant};
+use clew_evidence::{CheckedGroup, Request, Warrant};
 use clew_keys::files::{IfExists, MODE_SECRET, sync_directory, write_atomically};
 use clew_log::{Policy, Proof, VerifierKey};
 use clew_service::http::ServiceUrl;
@@ -199,8 +199,9 @@ impl Folder {
     }
 
     /// Keeps the group file under which the evidence holds.
-    pub fn put_group(&self, group: &GroupFile) -> Result<(), Failure> {
-        put(&self.dir.join(NEWEST), &group.encode())
+    pub fn put_group(&self, path: &Path) -> Result<(), Failure> {
+        let bytes = fs::read(path).map_err(|error| Failure::io(path, &error))?;
+        put(&self.dir.join(NEWEST), &bytes)
     }
 
     /// The request with its place in the log.
