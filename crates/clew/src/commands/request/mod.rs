@@ -1,6 +1,7 @@
 //! `clew request`: an investigator asks a group's trustees through its manager (`spec/request.md`).
 
-mod exchange;
+pub mod answer;
+pub mod exchange;
 mod fetch;
 mod file;
 mod folder;
