@@ -23,6 +23,6 @@ pub mod witness_file;
 
 pub use key_file::{
     Author, AuthorKeyFile, HeldEpoch, IssuerKey, IssuerKeyFile, LogKeyFile, MAX_HELD_EPOCHS,
-    MemberKeyFile, OpeningShare, TrusteeKeyFile,
+    MemberKeyFile, OpeningShare, TrusteeKeyFile, is_contributory,
 };
 pub use text_file::TextFile;

@@ -81,6 +81,9 @@ pub enum BoardError {
     /// The author posted too much in this topic or today.
     #[error("this author has posted its maximum of {0}")]
     TooMany(&'static str),
+    /// The reader knows a later post than there is.
+    #[error("the board has fewer posts: an older copy of it was restored")]
+    After,
     /// The board is full.
     #[error("the board is full")]
     Full,
@@ -100,6 +103,7 @@ impl BoardError {
             Self::TooLong(_) => "too-long",
             Self::Topic => "topic",
             Self::TooMany(_) => "too-many",
+            Self::After => "after",
             Self::Full => "full",
             Self::Store(_) => "store",
         }
@@ -222,12 +226,24 @@ impl Board {
     /// 1,000.
     ///
     /// # Errors
-    /// [`BoardError::Author`] if the reader may not read any topic.
+    /// [`BoardError::Author`] if the reader may not read any topic; [`BoardError::After`] if the board
+    /// has no post of that number any more.
     pub fn news(&self, reader: &[u8; 32], after: u64) -> Result<Vec<(u64, [u8; 32])>, BoardError> {
         if !self.is_reader(reader)? && !self.db.is_seated(None, reader)? {
             return Err(BoardError::Author);
         }
-        Ok(self.db.news(after, NEWS_MAX)?)
+        match after > self.db.last_post()? {
+            true => Err(BoardError::After),
+            false => Ok(self.db.news(after, NEWS_MAX)?),
+        }
+    }
+
+    /// Returns the topics of all plans, oldest first.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn plans(&self) -> Result<Vec<[u8; 32]>, StoreError> {
+        self.db.topics_of(POST_PLAN)
     }
 
     /// The number of the newest post, 0 if there is none.

@@ -119,8 +119,9 @@ impl TextFile for Author {
     }
 }
 
-/// Returns whether others' secrets matter with this key: with a point of small order they do not.
-fn is_contributory(key: [u8; 32]) -> bool {
+/// Returns whether others' secrets matter with this X25519 key: with a point of small order they do
+/// not.
+pub fn is_contributory(key: [u8; 32]) -> bool {
     let any = StaticSecret::from([1; 32]);
     any.diffie_hellman(&PublicKey::from(key)).was_contributory()
 }

@@ -6,7 +6,7 @@ mod log;
 mod member;
 mod trustee;
 
-pub use author::{Author, AuthorKeyFile};
+pub use author::{Author, AuthorKeyFile, is_contributory};
 pub use issuer::{IssuerKey, IssuerKeyFile};
 pub use log::LogKeyFile;
 pub use member::{HeldEpoch, MAX_HELD_EPOCHS, MemberKeyFile};

@@ -35,6 +35,9 @@ pub(crate) trait BoardTables {
     /// bytes, but at least one.
     fn posts(&self, topic: &[u8; 32], after: u64, bytes: usize) -> Result<Vec<(u64, Vec<u8>)>>;
 
+    /// The topics of posts of a kind, oldest first.
+    fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>>;
+
     /// The posts behind number `after`, at most `most`: their numbers and topics.
     fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>>;
 }
@@ -44,8 +47,8 @@ pub(crate) trait BoardChanges {
     /// Adds an author, admitted at `now` (nanoseconds since 1970).
     fn add_author(&self, author: &Author, role: Role, now: u64) -> Result<()>;
 
-    /// Takes an author's role.
-    fn dismiss_author(&self, key: &[u8; 32]) -> Result<()>;
+    /// Changes an author's role.
+    fn set_author_role(&self, key: &[u8; 32], role: Role) -> Result<()>;
 
     /// Lets a key write into a topic.
     fn add_seat(&self, topic: &[u8; 32], key: &[u8; 32]) -> Result<()>;

@@ -23,6 +23,7 @@ CREATE TABLE post (
     bytes     BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX post_topic ON post (topic, place);
+CREATE INDEX post_plan ON post (seq) WHERE kind = 1;
 CREATE INDEX post_author ON post (topic, author);
 
 -- Keys that a topic's plan names: they read and write that topic, whatever their role.

@@ -60,7 +60,7 @@ impl Store {
                 continue;
             }
             if other.role == role && matches!(role, Role::Trustee(_)) {
-                transaction.dismiss_author(other.author.signs.as_bytes())?;
+                transaction.set_author_role(other.author.signs.as_bytes(), Role::None)?;
             } else if other.author.name == author.name {
                 return Err(StoreError::AuthorNameTaken(author.name.to_string()));
             }
@@ -83,8 +83,65 @@ impl Store {
         let known = in_force.find(|known| known.author.name == *name);
         let author = known.ok_or_else(|| StoreError::NoAuthor(name.to_string()))?;
         let author = author.author;
-        transaction.dismiss_author(author.signs.as_bytes())?;
+        transaction.set_author_role(author.signs.as_bytes(), Role::None)?;
         transaction.send(LOG_AUTHOR, &author_body(Role::None, &author))?;
+        transaction.commit()
+    }
+
+    /// Gives trustees of a new opening key their indices: those who have them keep them, others are
+    /// admitted, or change their index. All in one transaction, with the log's entries. `now` is in
+    /// nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// [`StoreError::AuthorDismissed`], [`StoreError::AuthorNameTaken`]; then nothing changes.
+    pub fn seat_trustees(&mut self, trustees: &[(u8, Author)], now: u64) -> Result<(), StoreError> {
+        let transaction = self.db.begin()?;
+        let all = transaction.authors()?;
+        let is_seated = |known: &AdmittedAuthor, index: u8, author: &Author| {
+            known.role == Role::Trustee(index) && known.author.signs == author.signs
+        };
+        let seats = |known: &AdmittedAuthor| {
+            let mut seats = trustees.iter();
+            seats.find(|(_, author)| author.signs == known.author.signs)
+        };
+        // First whoever has an index that another gets, or another index than it gets.
+        for known in &all {
+            let Role::Trustee(index) = known.role else {
+                continue;
+            };
+            let is_given = trustees.iter().any(|(given, _)| *given == index);
+            let moves = seats(known).is_some_and(|(given, _)| *given != index);
+            let stays = seats(known).is_some_and(|(given, _)| *given == index);
+            if moves || (is_given && !stays) {
+                transaction.set_author_role(known.author.signs.as_bytes(), Role::None)?;
+            }
+        }
+        for (index, author) in trustees {
+            if all.iter().any(|known| is_seated(known, *index, author)) {
+                continue;
+            }
+            let role = Role::Trustee(*index);
+            let known = all.iter().find(|known| known.author.signs == author.signs);
+            let author = match known {
+                Some(known) if known.role == Role::None => {
+                    return Err(StoreError::AuthorDismissed(author.name.to_string()));
+                }
+                Some(known) => {
+                    transaction.set_author_role(author.signs.as_bytes(), role)?;
+                    &known.author
+                }
+                None => {
+                    let mut others = transaction.authors()?.into_iter();
+                    let in_force = |other: &AdmittedAuthor| other.role != Role::None;
+                    if others.any(|other| in_force(&other) && other.author.name == author.name) {
+                        return Err(StoreError::AuthorNameTaken(author.name.to_string()));
+                    }
+                    transaction.add_author(author, role, now)?;
+                    author
+                }
+            };
+            transaction.send(LOG_AUTHOR, &author_body(role, author))?;
+        }
         transaction.commit()
     }
 }

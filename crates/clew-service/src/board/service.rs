@@ -145,7 +145,9 @@ fn problem(error: &BoardError) -> Problem {
     let status = match error {
         BoardError::Layout => StatusCode::BAD_REQUEST,
         BoardError::Author | BoardError::Signature => StatusCode::FORBIDDEN,
-        BoardError::Board | BoardError::Topic => StatusCode::UNPROCESSABLE_ENTITY,
+        BoardError::Board | BoardError::Topic | BoardError::After => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
         BoardError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         BoardError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
         BoardError::Full => StatusCode::INSUFFICIENT_STORAGE,

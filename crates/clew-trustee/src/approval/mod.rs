@@ -3,7 +3,7 @@
 
 mod rule;
 
-pub use rule::{Unapproved, rule_name};
+pub use rule::{Unapproved, rule_name, rule_number};
 pub(crate) use rule::BEFORE;
 
 use crate::policy::{Policy, Waivable};

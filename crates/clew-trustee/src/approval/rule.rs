@@ -150,6 +150,11 @@ pub fn rule_name(number: u8) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
+/// Returns the number of the rule with that name. Returns `None` if there is no such rule.
+pub fn rule_number(name: &str) -> Option<u8> {
+    (2..=u8::MAX).find(|number| rule_name(*number) == Some(name))
+}
+
 /// The numbers of rules that come before those of warrants and logs.
 pub(crate) const BEFORE: [(u8, &str); 4] = [
     (28, "case"),
@@ -221,5 +226,7 @@ mod tests {
             assert!(SPECIFICATION.contains(&row) || (7..=17).contains(&number), "{row}");
         }
         assert_eq!(rule_name(32), None);
+        assert_eq!(rule_number("operator"), Some(27));
+        assert_eq!(rule_number("yes"), None);
     }
 }

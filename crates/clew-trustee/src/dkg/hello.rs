@@ -164,7 +164,7 @@ impl Hello {
         same.then_some(()).ok_or(DkgError::OtherPlan)
     }
 
-    fn check(&self, plan: &Plan) -> Result<(), DkgError> {
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), DkgError> {
         self.check_plan(plan)?;
         let message = message(Self::LABEL, &[&self.plan, &self.who.to_bytes()]);
         if self.who.signed(&message, &self.signature) {

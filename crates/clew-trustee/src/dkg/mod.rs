@@ -9,6 +9,9 @@
 //! 5. Each trustee opens what was dealt to it ([`State::receive`]), finds the same sum in the group
 //!    file ([`Received::key`]), and has its key.
 //!
+//! On a board, a [`Proposal`] names who takes part, [`round`] reads what they posted, and
+//! [`State::step`] says what one of them does next.
+//!
 //! What a file says is checked before it is used, and what fails names its trustee
 //! ([`DkgError::culprit`]). Every step can be repeated and gives the same bytes.
 
@@ -19,7 +22,9 @@ mod plan;
 mod proposal;
 mod receive;
 mod record;
+pub mod round;
 mod state;
+mod step;
 
 pub use deal::{Deal, Dealing};
 pub use error::DkgError;
@@ -28,6 +33,7 @@ pub use plan::{OldKey, Place, Plan, Purpose};
 pub use proposal::{Proposal, Seat};
 pub use receive::Received;
 pub use state::State;
+pub use step::{Own, Step};
 
 use clew_group::curve::G1;
 use clew_group::{domain_separator, xr};

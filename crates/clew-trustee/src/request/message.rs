@@ -7,6 +7,9 @@ use clew_group::quorum::{Set, Trustee};
 use clew_log::Proof;
 use clew_log::entry::Answer;
 
+/// The kind of a post with a case file.
+pub const CASE_KIND: u8 = 32;
+
 /// A post of a request's topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
@@ -65,7 +68,7 @@ impl Message {
     /// Returns the number of its kind.
     pub const fn kind(&self) -> u8 {
         match self {
-            Self::Case(_) => 32,
+            Self::Case(_) => CASE_KIND,
             Self::Reviewed { .. } => 33,
             Self::Decision(_) => 34,
             Self::Share { .. } => 35,
@@ -117,7 +120,7 @@ impl Message {
     pub fn decode(kind: u8, body: &[u8]) -> Option<Self> {
         let proof = || Proof::parse(std::str::from_utf8(body).ok()?).map(Box::new);
         match kind {
-            32 => CaseFile::decode(body).map(Box::new).map(Self::Case),
+            CASE_KIND => CaseFile::decode(body).map(Box::new).map(Self::Case),
             33 => reviewed(body),
             34 => proof().map(Self::Decision),
             35 => share(body),

@@ -15,6 +15,6 @@ mod sealing;
 
 pub use case_file::{CASE_BYTES_MAX, CaseFile, CaseMachine};
 pub use desk::{ATTEMPTS_MAX, Desk, Done, Todo};
-pub use message::{Message, Posted};
+pub use message::{CASE_KIND, Message, Posted};
 pub use progress::{Decided, Event, Filing, Happened, Progress, RequestState, decided};
 pub use sealing::{open_share, sealed_share};

@@ -14,6 +14,14 @@ Devices join with clew enrol --manager URL and follow epochs with clew update --
 that is printed has the fingerprint of the service's own certificate: give it to devices as it is.
 Other commands may work on DIR meanwhile. Give --listen an address that devices reach.";
 
+const PLAN_HELP: &str = "\
+  1. manager   clew manager plan acme --trustees 3 --threshold 2
+  2. trustees  clew trustee list DIR, compare the fingerprints, clew trustee approve DIR ID; their
+               clew trustee serve does the rest
+  3. manager   clew manager plans acme, until all deals are good; then
+               clew group reopen acme --from-board ID
+If a trustee cheats or stays away, make a new plan without it.";
+
 /// `clew manager`
 #[derive(Subcommand, Debug)]
 pub enum Manager {
@@ -25,6 +33,10 @@ pub enum Manager {
     Dismiss(ManagerDismiss),
     /// List the authors that were admitted
     Authors(ManagerAuthors),
+    /// Post a plan for a new opening key, or for other trustees, on the board
+    Plan(ManagerPlan),
+    /// List the plans on the board, and where they stand
+    Plans(ManagerAuthors),
 }
 
 /// `clew manager admit`
@@ -66,7 +78,42 @@ pub struct ManagerDismiss {
     pub name: Name,
 }
 
-/// `clew manager authors`
+/// `clew manager plan`
+#[derive(Args, Debug)]
+#[command(after_help = PLAN_HELP)]
+pub struct ManagerPlan {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Hand the existing opening key on to these trustees [default: generate a new key]
+    #[arg(long, requires = "with")]
+    pub reshare: bool,
+    /// Old trustees that hand their shares on, as 1,3. At least the old threshold
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "reshare")]
+    pub with: Vec<u8>,
+    /// Number of trustees that share the opening key (1 to 32)
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub trustees: u8,
+    /// Number of trustees that can open a packet together (1 to 32)
+    #[arg(long, value_name = "T", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub threshold: u8,
+    /// Public key of trustee I (repeatable) [default: the author admitted with that index]
+    #[arg(long, value_name = "I=FILE", value_parser = seat)]
+    pub trustee: Vec<(u8, PathBuf)>,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// Reads `I=FILE`.
+fn seat(text: &str) -> Result<(u8, PathBuf), String> {
+    let read = text.split_once('=');
+    let read = read.and_then(|(index, path)| Some((index.parse().ok()?, path.into())));
+    let in_range = |(index, _): &(u8, PathBuf)| (1..=32).contains(index);
+    read.filter(in_range)
+        .ok_or_else(|| "write I=FILE, as 2=bob.pub".to_owned())
+}
+
+/// `clew manager authors` and `clew manager plans`
 #[derive(Args, Debug)]
 pub struct ManagerAuthors {
     /// Group's directory

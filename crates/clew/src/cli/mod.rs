@@ -32,11 +32,12 @@ pub use log::{
     LogProve, LogPublish, LogServe, LogVerify, LogWitness,
 };
 pub use manager::{
-    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerDismiss, ManagerServe,
+    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerDismiss, ManagerPlan, ManagerServe,
 };
 pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
-    GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
+    GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
+    TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeRefuse, TrusteeServe,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,

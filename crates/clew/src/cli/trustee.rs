@@ -4,6 +4,7 @@ use super::{NewFile, Start};
 use crate::secrets::{Seal, Unlock};
 use clap::{ArgGroup, Args, Subcommand};
 use clew_evidence::Name;
+use clew_service::http::ServiceUrl;
 use std::path::PathBuf;
 
 const TRUSTEE_HELP: &str = "\
@@ -28,6 +29,16 @@ Exit status: 0 done, 1 a trustee cheated, 2 could not tell, or bad usage";
 #[derive(Subcommand, Debug)]
 #[command(after_help = TRUSTEE_HELP)]
 pub enum Trustee {
+    /// Make a trustee's directory: its author key, and whom it asks for work
+    Init(TrusteeInit),
+    /// Take part in what the manager's board has, until stopped. Never listens
+    Serve(TrusteeServe),
+    /// List what waits for you, and what was done
+    List(TrusteeList),
+    /// Approve a plan: take part in it
+    Approve(TrusteeAnswer),
+    /// Refuse a plan
+    Refuse(TrusteeRefuse),
     /// Start taking part in a plan: generate the keys that encrypt shares
     Begin(TrusteeBegin),
     /// Deal part of the opening key, or an old share, to all trustees
@@ -36,6 +47,78 @@ pub enum Trustee {
     Check(TrusteeCheck),
     /// Write the trustee's key, once the group file has the opening key
     Finish(TrusteeFinish),
+}
+
+/// `clew trustee init`
+#[derive(Args, Debug)]
+pub struct TrusteeInit {
+    /// Directory to make
+    pub dir: PathBuf,
+    /// Address of the manager, as clew manager serve prints it
+    #[arg(long, value_name = "URL")]
+    pub manager: ServiceUrl,
+    /// Address of the group's log [default: below the manager's]
+    #[arg(long, value_name = "URL")]
+    pub log_url: Option<ServiceUrl>,
+    /// Name of the trustee
+    #[arg(long)]
+    pub name: Name,
+    /// Trustee key that this trustee has already, to copy
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// What decrypts the trustee key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+    /// What encrypts the secrets of the directory.
+    #[command(flatten)]
+    pub seal: Seal,
+}
+
+/// `clew trustee serve`
+#[derive(Args, Debug)]
+pub struct TrusteeServe {
+    /// Trustee's directory
+    pub dir: PathBuf,
+    /// Do what can be done now, and exit
+    #[arg(long)]
+    pub once: bool,
+    /// What decrypts the secrets of the directory.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew trustee list`
+#[derive(Args, Debug)]
+pub struct TrusteeList {
+    /// Trustee's directory
+    pub dir: PathBuf,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `clew trustee approve` and `clew trustee refuse`
+#[derive(Args, Debug)]
+pub struct TrusteeAnswer {
+    /// Trustee's directory
+    pub dir: PathBuf,
+    /// Id that clew trustee list prints, or its beginning
+    pub id: String,
+    /// What decrypts the author key, which signs the answer to a request.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew trustee refuse`
+#[derive(Args, Debug)]
+pub struct TrusteeRefuse {
+    /// What is answered.
+    #[command(flatten)]
+    pub of: TrusteeAnswer,
+    /// Request: name of the rule that it breaks, as warrant-expired
+    /// [default: the rule that failed, else operator]
+    #[arg(long, value_name = "RULE")]
+    pub because: Option<String>,
 }
 
 /// The plan and the state, which every step needs.
@@ -187,11 +270,19 @@ pub struct GroupReopen {
     /// Group's directory
     pub dir: PathBuf,
     /// Plan
-    #[arg(long, value_name = "PLAN")]
-    pub plan: PathBuf,
+    #[arg(
+        long,
+        value_name = "PLAN",
+        required_unless_present = "from_board",
+        requires = "deal"
+    )]
+    pub plan: Option<PathBuf>,
     /// Deal of one trustee (repeatable)
-    #[arg(long, value_name = "I.deal", required = true)]
+    #[arg(long, value_name = "I.deal", requires = "plan")]
     pub deal: Vec<PathBuf>,
+    /// Id of a plan on the board, whose deals all trustees have checked
+    #[arg(long, value_name = "ID", conflicts_with_all = ["plan", "deal"])]
+    pub from_board: Option<String>,
     /// When the new epoch starts.
     #[command(flatten)]
     pub start: Start,

@@ -1,6 +1,7 @@
 //! Opening keys that trustees make: the manager's steps, and what they share with the trustees'.
 
 use super::group::{tell_brought_forward, tell_created, when};
+use super::manager::ready_on_board;
 use crate::cli::{GroupCreate, GroupPlan, GroupReopen};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -80,11 +81,16 @@ pub fn create(arguments: &GroupCreate, plan: &Path) -> Result<Status, Failure> {
 
 pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let when = when(&arguments.start)?;
-    let dealing = dealing(&arguments.plan, &arguments.deal)?;
+    let (dealing, trustees) = match (&arguments.plan, &arguments.from_board) {
+        (Some(plan), _) => (dealing(plan, &arguments.deal)?, Vec::new()),
+        (None, Some(id)) => ready_on_board(&arguments.dir, id)?,
+        (None, None) => return Err(Failure::new("need --plan or --from-board")),
+    };
     let mut store = Store::open(&arguments.dir)?;
     let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
+    store.seat_trustees(&trustees, clock::now_ns())?; // a repeated command does what a killed one left
     let start = store.group().start(epoch);
     let start = start.map_or(when.start, |start| start.as_nanos());
     let what = match dealing.plan().purpose {

@@ -94,6 +94,16 @@ impl<C: Deref<Target = Connection>> BoardTables for Sqlite<C> {
         found().map_err(refused(&self.path))
     }
 
+    fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>> {
+        let found = || {
+            let query = "SELECT topic FROM post WHERE kind = ?1 ORDER BY seq";
+            let mut statement = self.db.prepare_cached(query)?;
+            let topics = statement.query_map([kind], |row| row.get(0))?;
+            topics.collect::<rusqlite::Result<_>>()
+        };
+        found().map_err(refused(&self.path))
+    }
+
     fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>> {
         let found = || {
             let query = "SELECT seq, topic FROM post WHERE seq > ?1 ORDER BY seq LIMIT ?2";
@@ -123,9 +133,10 @@ impl BoardChanges for Begun<'_> {
         )
     }
 
-    fn dismiss_author(&self, key: &[u8; 32]) -> Result<()> {
-        let command = "UPDATE author SET role = 0, idx = 0 WHERE signs = ?1";
-        self.execute(command, [key])
+    fn set_author_role(&self, key: &[u8; 32], role: Role) -> Result<()> {
+        let [role, index] = role.code();
+        let command = "UPDATE author SET role = ?2, idx = ?3 WHERE signs = ?1";
+        self.execute(command, params![key, role, index])
     }
 
     fn add_seat(&self, topic: &[u8; 32], key: &[u8; 32]) -> Result<()> {

@@ -53,7 +53,7 @@ pub fn run(arguments: &Update, url: &ServiceUrl) -> Result<Status, Failure> {
 }
 
 /// Half to all of a pause: devices that lost one service do not come back together.
-fn jittered(pause: Duration) -> Duration {
+pub fn jittered(pause: Duration) -> Duration {
     let half = pause / 2;
     let random = random::os().next_u32();
     half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))

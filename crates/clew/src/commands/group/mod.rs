@@ -11,7 +11,9 @@ mod update;
 pub use enrol::enrol;
 use enrol::witness;
 pub use epochs::{revoke, tell_brought_forward, when};
+pub use follow::jittered;
 pub use join::join;
+pub use remote::unanswered;
 pub use update::update;
 
 use super::{opening_key, register};

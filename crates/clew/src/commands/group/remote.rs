@@ -253,7 +253,7 @@ fn rule(error: &ClientError) -> Option<&str> {
 }
 
 /// What a service did not answer, and what helps.
-pub(super) fn unanswered(error: &ClientError) -> Failure {
+pub fn unanswered(error: &ClientError) -> Failure {
     let failure = Failure::new(error);
     match (error, rule(error)) {
         (ClientError::Pin(_), _) => {

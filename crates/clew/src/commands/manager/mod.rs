@@ -1,6 +1,10 @@
 //! `clew manager`: a group's manager as a service.
 
 mod authors;
+mod plan;
+
+pub use authors::fingerprint;
+pub use plan::ready_on_board;
 
 use crate::cli::{Manager, ManagerServe};
 use crate::clock;
@@ -20,6 +24,8 @@ pub fn run(arguments: &Manager) -> Result<Status, Failure> {
         Manager::Serve(arguments) => serve(arguments),
         Manager::Admit(arguments) => authors::admit(arguments),
         Manager::Dismiss(arguments) => authors::dismiss(arguments),
+        Manager::Plan(arguments) => plan::plan(arguments),
+        Manager::Plans(arguments) => plan::list(arguments),
         Manager::Authors(arguments) => authors::list(arguments),
     }
 }

@@ -20,16 +20,16 @@ const ATTEMPTS: u32 = 5;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// An author at the board and the log.
-pub struct Exchange {
+pub struct Exchange<'k> {
     /// The board.
     pub board: BoardClient,
     /// The log.
     pub log: LogClient,
-    key: AuthorKeyFile,
+    key: &'k AuthorKeyFile,
     group: [u8; 16],
 }
 
-impl Exchange {
+impl<'k> Exchange<'k> {
     /// An author of a group. Nothing is sent.
     ///
     /// # Errors
@@ -38,10 +38,10 @@ impl Exchange {
         manager: &ServiceUrl,
         log: &ServiceUrl,
         group: &GroupFile,
-        key: AuthorKeyFile,
+        key: &'k AuthorKeyFile,
     ) -> Result<Self, Failure> {
         let id = BoardId::of_group(group.id());
-        let board = BoardClient::new(manager, id, &key, clock::now_ns);
+        let board = BoardClient::new(manager, id, key, clock::now_ns);
         Ok(Self {
             board: board.map_err(Failure::new)?,
             log: LogClient::new(log).map_err(Failure::new)?,
@@ -52,7 +52,7 @@ impl Exchange {
 
     /// The author's key.
     pub const fn key(&self) -> &AuthorKeyFile {
-        &self.key
+        self.key
     }
 
     /// Posts a message. Again it is the same post.
@@ -93,9 +93,8 @@ impl Exchange {
     /// Has an entry logged, and returns the log's proof of it, which holds under the policy. An entry that
     /// the log has is not added again.
     pub async fn log(&self, body: &Body, policy: &Policy) -> Result<Proof, LogClientError> {
-        let mut left = ATTEMPTS;
+        let (mut left, signing) = (ATTEMPTS, self.key.signing_key());
         loop {
-            let signing = self.key.signing_key();
             let entry = Entry::sign(self.group, clock::wall_time(), body.clone(), &signing);
             let entry = entry.ok_or(LogClientError::Answer("an entry: it is too long"))?;
             let now = clock::now_ns() / 1_000_000_000;

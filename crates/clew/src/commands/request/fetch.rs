@@ -32,7 +32,7 @@ const WAIT: Duration = Duration::from_secs(30);
 struct Fetch<'a> {
     arguments: &'a RequestFetch,
     folder: Folder,
-    exchange: Exchange,
+    exchange: Exchange<'a>,
     request: Request,
     filing: Filing,
     reads: SealKey,
@@ -45,7 +45,7 @@ pub async fn run(arguments: &RequestFetch) -> Result<Status, Failure> {
         .load(&arguments.key, AuthorKeyFile::decode)?;
     let reads = SealKey::from_bytes(key.receiving_key());
     let fetch = Fetch {
-        exchange: Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, key)?,
+        exchange: Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, &key)?,
         request: folder.placed()?.0,
         filing: filing(&folder)?,
         folder,

@@ -34,7 +34,7 @@ pub async fn run(arguments: &RequestFile) -> Result<Status, Failure> {
     if folder.asked.request != asked {
         return Err(Failure::file(dir, "has another request").hint("use a new directory"));
     }
-    let exchange = Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, key)?;
+    let exchange = Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, &key)?;
     let proof = filed(&folder, &exchange).await?;
     let (request, _) = folder.placed()?;
     let case = folder.case(request.log.ok_or_else(|| Failure::new("place 0"))?)?;
@@ -48,7 +48,7 @@ pub async fn run(arguments: &RequestFile) -> Result<Status, Failure> {
 }
 
 /// The log's place of the request, which it gets now unless it has one.
-async fn filed(folder: &Folder, exchange: &Exchange) -> Result<u64, Failure> {
+async fn filed(folder: &Folder, exchange: &Exchange<'_>) -> Result<u64, Failure> {
     if let Some(proof) = folder.proof()? {
         return Ok(proof.index);
     }

@@ -22,7 +22,7 @@ pub async fn run(arguments: &RequestStatus) -> Result<Status, Failure> {
     let key = arguments
         .unlock
         .load(&arguments.key, AuthorKeyFile::decode)?;
-    let exchange = Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, key)?;
+    let exchange = Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, &key)?;
     let filing = filing(&folder)?;
     let (mut known, mut wait) = (0, Duration::ZERO);
     loop {

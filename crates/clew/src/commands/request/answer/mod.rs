@@ -6,6 +6,7 @@ pub mod order;
 mod record;
 mod work;
 
+pub use super::status::said as said_answer;
 pub use record::{Record, Reviewed};
 
 use super::exchange::Exchange;
@@ -29,7 +30,7 @@ pub struct Answering<'a> {
     /// Its keys, with their files.
     pub keys: &'a [(PathBuf, TrusteeKeyFile)],
     /// The board and the log, with its author key.
-    pub exchange: &'a Exchange,
+    pub exchange: &'a Exchange<'a>,
 }
 
 impl Answering<'_> {
@@ -40,6 +41,11 @@ impl Answering<'_> {
     pub async fn turn(&self, topic: &[u8; 32]) -> Result<Vec<String>, Failure> {
         work::turn(self, topic).await
     }
+}
+
+/// Returns whether a topic needs a turn though the board has nothing new of it.
+pub fn is_pending(dir: &Path, topic: &[u8; 32]) -> Result<bool, Failure> {
+    Record::new(&dir.join(REQUESTS), topic).is_pending()
 }
 
 /// Returns the topics of which a trustee's directory has requests.

@@ -83,6 +83,18 @@ impl Record {
         }
     }
 
+    /// The folder of a topic in a trustee's directory. Nothing is made.
+    pub fn at(dir: &Path, topic: &[u8; 32]) -> Self {
+        Self::new(&dir.join(super::REQUESTS), topic)
+    }
+
+    /// Whether a share was given.
+    pub fn has_given(&self) -> Result<bool, Failure> {
+        let messages = self.messages()?;
+        let mut messages = messages.iter();
+        Ok(messages.any(|message| matches!(message, Message::Share { .. })))
+    }
+
     /// Makes the folder.
     pub fn create(&self) -> Result<(), Failure> {
         let mut builder = DirBuilder::new();
@@ -168,6 +180,18 @@ impl Record {
             Some(Message::Decision(proof)) => answer(&proof).map(|answer| (proof.index, answer)),
             _ => None,
         })
+    }
+
+    /// Whether the operator decided something that is not in the log yet, or nothing was checked yet.
+    pub fn is_pending(&self) -> Result<bool, Failure> {
+        let order = self.order()?.map(|order| order.body);
+        let order = match order {
+            Some(Body::Decision { answer, .. }) => Some(answer),
+            _ => None,
+        };
+        let decision = self.decision()?.map(|(_, answer)| answer);
+        let is_open = order.is_some() && decision != order && decision != Some(Answer::Yes);
+        Ok(is_open || self.review()?.is_none())
     }
 
     /// All messages that were made.

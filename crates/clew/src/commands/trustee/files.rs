@@ -1,7 +1,7 @@
-//! `clew trustee`: one trustee's steps towards an opening key.
+//! `clew trustee begin`, `deal`, `check`, `finish`: one trustee's steps towards an opening key, with files.
 
-use super::opening_key::{failed, read_deals, read_hellos, say_check_code};
-use crate::cli::{InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
+use crate::cli::{InPlan, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish};
+use crate::commands::opening_key::{failed, read_deals, read_hellos, say_check_code};
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::random;
@@ -14,16 +14,7 @@ use clew_keys::{TextFile, TrusteeKeyFile};
 use clew_trustee::dkg::{Deal, DkgError, Hello, Plan, State};
 use std::path::Path;
 
-pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
-    match arguments {
-        Trustee::Begin(arguments) => begin(arguments),
-        Trustee::Deal(arguments) => deal(arguments),
-        Trustee::Check(arguments) => check(arguments),
-        Trustee::Finish(arguments) => finish(arguments),
-    }
-}
-
-fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
+pub fn begin(arguments: &TrusteeBegin) -> Result<Status, Failure> {
     let (of, output) = (&arguments.of, &arguments.out.output);
     let plan: Plan = secrets::read(&of.plan)?;
     let state = if of.state.exists() {
@@ -64,7 +55,7 @@ fn begun(arguments: &TrusteeBegin, plan: &Plan) -> Result<State, Failure> {
     Ok(state)
 }
 
-fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
+pub fn deal(arguments: &TrusteeDeal) -> Result<Status, Failure> {
     let TrusteeDeal { of, unlock, .. } = arguments;
     let plan: Plan = secrets::read(&of.plan)?;
     let hellos = read_hellos(&arguments.hello, &plan)?;
@@ -115,7 +106,7 @@ fn without_key(error: DkgError, given: bool) -> Failure {
     }
 }
 
-fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
+pub fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
     let (plan, state, deals) = dealt(&arguments.of, &arguments.deal, &arguments.unlock)?;
     let received = state.receive(&plan, deals).map_err(left)?;
     say!("all deals to this trustee are valid");
@@ -124,7 +115,7 @@ fn check(arguments: &TrusteeCheck) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
+pub fn finish(arguments: &TrusteeFinish) -> Result<Status, Failure> {
     let (of, output) = (&arguments.of, &arguments.out.output);
     let (plan, state, deals) = dealt(of, &arguments.deal, &arguments.unlock)?;
     let group = read_group_file(&arguments.group)?;

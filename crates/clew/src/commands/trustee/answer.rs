@@ -1,0 +1,58 @@
+//! `clew trustee approve` and `refuse`: what no program decides.
+
+use super::home::Home;
+use super::list::show;
+use super::plans::{Answer, KeptPlan, find};
+use super::requests;
+use crate::cli::{TrusteeAnswer, TrusteeRefuse};
+use crate::commands::opening_key::failed;
+use crate::failure::{Failure, Status};
+use crate::secrets;
+use clew_keys::Author;
+
+pub fn approve(arguments: &TrusteeAnswer) -> Result<Status, Failure> {
+    let home = Home::open(&arguments.dir)?;
+    if let Some(status) = requests::approve(&home, arguments)? {
+        return Ok(status);
+    }
+    let plan = find(&home, &arguments.id)?;
+    match plan.answer()? {
+        Answer::Waiting | Answer::Approved => {}
+        Answer::Refused => return Err(answered(&plan, "refused")),
+        Answer::Stopped => return Err(answered(&plan, "stopped")),
+        Answer::Done => return Err(answered(&plan, "done")),
+    }
+    let current = plan.proposal.plan().check_current(&home.group()?);
+    current.map_err(failed)?;
+    let own: Author = secrets::read(&home.path("author.pub"))?;
+    if let Some(since) = plan.old_key_since(own.signs.as_bytes()) {
+        let path = home.key_path(since);
+        if !path.exists() {
+            return Err(Failure::file(&path, "the share to hand on is missing")
+                .hint("copy it there, with the same encryption as author.key"));
+        }
+    }
+    show(&plan, own.signs.as_bytes());
+    plan.set_answer(Answer::Approved)?;
+    say!("approved: clew trustee serve takes part from now on");
+    Ok(Status::Yes)
+}
+
+pub fn refuse(arguments: &TrusteeRefuse) -> Result<Status, Failure> {
+    let home = Home::open(&arguments.of.dir)?;
+    if let Some(status) = requests::refuse(&home, arguments)? {
+        return Ok(status);
+    }
+    let plan = find(&home, &arguments.of.id)?;
+    match plan.answer()? {
+        Answer::Waiting | Answer::Refused => {}
+        other => return Err(answered(&plan, other.as_str())),
+    }
+    plan.set_answer(Answer::Refused)?;
+    say!("refused: {}", plan.id);
+    Ok(Status::Yes)
+}
+
+fn answered(plan: &KeptPlan, what: &str) -> Failure {
+    Failure::new(format!("plan {}: already {what}", plan.id))
+}

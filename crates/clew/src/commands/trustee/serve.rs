@@ -1,0 +1,180 @@
+//! `clew trustee serve`: asks the manager's board for work, does what needs no decision, and tells the
+//! operator what does. It never listens.
+
+use super::home::{Home, Identity, get, passing, put};
+use super::plans;
+use super::requests::{self, Pending};
+use crate::cli::TrusteeServe;
+use crate::clock;
+use crate::commands::group::{jittered, unanswered};
+use crate::failure::{Failure, Status};
+use crate::flow::relay::Until;
+use clew_evidence::GroupFile;
+use clew_keys::post::{BoardId, Post};
+use clew_service::board::BoardClient;
+use clew_service::http::ClientError;
+use clew_service::manager::{Followed, ManagerClient, follow};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long a request for news waits. A trustee that is stopped ends after so long at the latest.
+const WAIT: Duration = Duration::from_secs(20);
+/// First and longest pause after a failure.
+const PAUSE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+/// Most posts of one topic that are read.
+const POSTS_MAX: usize = 4_096;
+
+/// What each kind of work has at hand.
+pub struct Context {
+    pub home: Home,
+    pub identity: Identity,
+    pub board: BoardClient,
+    pub manager: ManagerClient,
+    pub group: GroupFile,
+    group_bytes: Vec<u8>,
+    /// Requests that need a turn.
+    pub requests: Pending,
+}
+
+pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
+    let home = Home::open(&arguments.dir)?;
+    let _lock = home.lock()?;
+    let (url, group) = (home.url()?, home.group()?);
+    let identity = home.identity(&arguments.unlock)?;
+    let path = home.path("group.clew");
+    let board = BoardId::of_group(group.id());
+    let board = BoardClient::new(&url, board, &identity.key, clock::now_ns);
+    let mut context = Context {
+        board: board.map_err(|error| asked(&error))?,
+        manager: ManagerClient::new(&url).map_err(|error| asked(&error))?,
+        group_bytes: std::fs::read(&path).map_err(|error| Failure::io(&path, &error))?,
+        home,
+        identity,
+        group,
+        requests: Pending::default(),
+    };
+    crate::tunnel::run(async {
+        if arguments.once {
+            context.turn(Duration::ZERO).await?;
+            return Ok(Status::Yes);
+        }
+        mention!("clew: trustee {} asks {url}", context.identity.key.name());
+        tokio::select! {
+            () = crate::tunnel::over(Until::after(None)) => Ok(Status::Yes),
+            ended = context.serve() => ended,
+        }
+    })
+}
+
+impl Context {
+    /// Turns until a failure that no further turn mends.
+    async fn serve(&mut self) -> Result<Status, Failure> {
+        let (mut wait, mut pause) = (Duration::ZERO, PAUSE[0]);
+        loop {
+            match self.turn(wait).await {
+                Ok(()) => (wait, pause) = (WAIT, PAUSE[0]),
+                Err(failure) if passing(&failure) => {
+                    mention!("clew: {}; trying again", failure.message);
+                    tokio::time::sleep(jittered(pause)).await;
+                    pause = (pause * 2).min(PAUSE[1]);
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Looks once at everything that is new, and works on it. With a wait, first waits for news.
+    async fn turn(&mut self, wait: Duration) -> Result<(), Failure> {
+        let (mut at, mut wait) = (self.at()?, wait);
+        loop {
+            let news = match self.board.news(at, wait).await {
+                Err(ClientError::Refused { problem, .. }) if problem.title == "after" => {
+                    mention!("clew: the board lost posts: looking at all of it again");
+                    at = 0;
+                    continue;
+                }
+                news => news.map_err(|error| asked(&error))?,
+            };
+            self.follow().await?;
+            let topics: BTreeSet<[u8; 32]> = news.iter().map(|(_, topic)| *topic).collect();
+            for topic in topics {
+                let posts = self.posts(&topic).await?;
+                plans::arrived(self, &posts)?;
+                requests::arrived(&mut self.requests, &topic, &posts);
+            }
+            let Some((last, _)) = news.last() else { break };
+            (at, wait) = (*last, Duration::ZERO);
+            // Only now: whatever was new is on the disk of this trustee.
+            put(&self.home.path("board.at"), at.to_string().as_bytes())?;
+        }
+        plans::turn(self).await?;
+        requests::turn(self).await
+    }
+
+    /// The number of the last post that was looked at.
+    fn at(&self) -> Result<u64, Failure> {
+        let text = get(&self.home.path("board.at"))?.unwrap_or_default();
+        let text = String::from_utf8(text).unwrap_or_default();
+        Ok(text.trim().parse().unwrap_or(0)) // looking again at everything harms nothing
+    }
+
+    /// All posts of a topic.
+    pub async fn posts(&self, topic: &[u8; 32]) -> Result<Vec<Post>, Failure> {
+        let (mut posts, mut after) = (Vec::new(), 0);
+        while posts.len() < POSTS_MAX {
+            let more = self.board.topic(topic, after, Duration::ZERO).await;
+            let more = more.map_err(|error| asked(&error))?;
+            let Some(last) = more.last() else { break };
+            after = last.place;
+            posts.extend(more.into_iter().map(|placed| placed.post));
+        }
+        Ok(posts)
+    }
+
+    /// Posts.
+    pub async fn say(&self, topic: [u8; 32], kind: u8, body: Vec<u8>) -> Result<(), Failure> {
+        let post = self.board.sign(topic, kind, body);
+        let post = post.ok_or_else(|| Failure::new("a post is too long"))?;
+        let said = self.board.post(&post).await;
+        said.map(drop).map_err(|error| asked(&error))
+    }
+
+    /// Brings the group file to what the manager's feed has.
+    async fn follow(&mut self) -> Result<(), Failure> {
+        let head = self.manager.head(None, Duration::ZERO).await;
+        let head = head.map_err(|error| asked(&error))?;
+        let Some((head, _)) = head else {
+            return Ok(());
+        };
+        let followed = follow(&self.manager, &head, &self.group, &self.group_bytes).await;
+        match followed {
+            Ok(Followed::Current) => Ok(()),
+            Ok(Followed::Newer(group, bytes)) => {
+                put(&self.home.path("group.clew"), &bytes)?;
+                (self.group, self.group_bytes) = (*group, bytes);
+                Ok(())
+            }
+            Err(error) => {
+                let path = self.home.path("group.clew");
+                let failure = Failure::file(&path, &error);
+                Err(if error.is_no() { failure.no() } else { failure })
+            }
+        }
+    }
+}
+
+/// Why the manager did not answer. It may later, unless it is another one.
+fn asked(error: &ClientError) -> Failure {
+    let failure = unanswered(error);
+    match error {
+        ClientError::Pin(_) => failure.no(),
+        ClientError::Refused { problem, .. } if problem.title == "author" => {
+            let why = "the manager has not admitted this trustee, or dismissed it";
+            Failure::new(why).hint("clew manager admit, on the manager's host")
+        }
+        _ => Failure {
+            status: Status::CouldNotTell,
+            ..failure
+        },
+    }
+}
