@@ -9,6 +9,7 @@ mod feed;
 mod follow;
 mod metrics;
 mod routes;
+mod rows;
 mod worker;
 
 pub use client::ManagerClient;
@@ -16,4 +17,5 @@ pub use feed::{BUNDLE_RECORDS, Feed, FeedError, FeedHead};
 pub use follow::{FollowError, Followed, follow};
 pub use metrics::Metrics;
 pub use routes::router;
+pub use rows::RowService;
 pub use worker::{Manager, ManagerOptions, PUBLISH_LAG, QUEUE_MAX};

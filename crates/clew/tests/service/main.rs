@@ -7,6 +7,7 @@ mod floods;
 mod folder;
 mod forks;
 mod independent;
+mod requests;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;

@@ -11,10 +11,11 @@ use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
 use crate::random;
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
 use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
-use clew_service::manager::{Manager as Service, ManagerOptions, router};
+use clew_service::manager::{RowService, Manager as Service, ManagerOptions, router};
 use std::fs::DirBuilder;
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
@@ -35,6 +36,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     let store = Store::open(dir)?;
     let _lock = Store::lock_service(dir)?;
     let issuer = arguments.unlock.issuer(&store)?;
+    let rows_key = IssuerKeyFile::decode(&issuer.encode()).map_err(Failure::new)?;
     let tls = dir.join(SERVICE_TLS);
     let mut secret = DirBuilder::new();
     let made = secret.recursive(true).mode(0o700).create(&tls);
@@ -53,12 +55,13 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let server = Server::new(listener, Some(&certificate), ServerLimits::default());
         let server = server.map_err(cannot)?;
         let (manager, thread) = Service::start(store, issuer, options, random::os())?;
+        let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         let url = ServiceUrl::pinned(&at.to_string(), certificate.pin()).map_err(Failure::new)?;
         say!("manager at {url}");
         let until = crate::tunnel::over(Until::after(None));
         server
-            .run(router(manager).merge(board.router()), until)
+            .run(router(manager).merge(board.router()).merge(rows.router()), until)
             .await;
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;

@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, unlogged};
 use super::folder::Folder;
+use super::row;
 use super::status::{filing, progress};
 use crate::cli::RequestFetch;
 use crate::clock;
@@ -12,7 +13,7 @@ use crate::commands::register::Register;
 use crate::commands::verdict;
 use crate::failure::{Failure, Status};
 use clew_evidence::{
-    CheckedGroup, CombineError, Judgement, Request, Share, combine_match, judge_match,
+    CheckedGroup, CombineError, Judgement, Refused, Request, Share, combine_match, judge_match,
     judge_opening,
 };
 use clew_group::quorum::{Set, Trustee};
@@ -121,13 +122,34 @@ impl Fetch<'_> {
             if self.filing.is_match {
                 self.name_set(&posts, &decided, new_set.take()).await?;
             }
-            match self.combine(&posts, &decided) {
+            match self.combine(&posts, &decided).await {
                 Err(Waits::For(_)) if self.arguments.wait && !self.is_over(&posts) => {}
                 Err(Waits::For(failure) | Waits::Failed(failure)) => return Err(failure),
-                Ok(got) => return Ok(got),
+                Ok(got) => {
+                    self.keep_decisions(&posts, &decided)?;
+                    return Ok(got);
+                }
             }
             (known, wait) = (last, WAIT);
         }
+    }
+
+    /// Keeps the log's proofs of the trustees' yes, for judges.
+    fn keep_decisions(&self, posts: &[Posted], decided: &[Decided]) -> Result<(), Failure> {
+        for one in decided.iter().filter(|one| one.answer == Answer::Yes) {
+            let proof = posts.iter().find_map(|post| match &post.message {
+                Message::Decision(proof)
+                    if proof.index == one.place && post.author == one.author =>
+                {
+                    Some(proof)
+                }
+                _ => None,
+            });
+            if let Some(proof) = proof {
+                self.folder.put_decision(one.trustee, proof)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_over(&self, posts: &[Posted]) -> bool {
@@ -135,7 +157,7 @@ impl Fetch<'_> {
         matches!(state, RequestState::Refused | RequestState::Expired)
     }
 
-    fn combine(&self, posts: &[Posted], decided: &[Decided]) -> Result<Got, Waits> {
+    async fn combine(&self, posts: &[Posted], decided: &[Decided]) -> Result<Got, Waits> {
         let shares = match self.filing.is_match {
             false => self.shares(posts, decided, 0),
             true => match newest_set(posts, &self.filing) {
@@ -145,7 +167,7 @@ impl Fetch<'_> {
         };
         match self.filing.is_match {
             true => self.matched(&shares),
-            false => self.opening(&shares),
+            false => self.opening(&shares).await,
         }
     }
 
@@ -181,30 +203,40 @@ impl Fetch<'_> {
         shares
     }
 
-    fn opening(&self, shares: &[Share]) -> Result<Got, Waits> {
+    async fn opening(&self, shares: &[Share]) -> Result<Got, Waits> {
         let need = usize::from(self.filing.threshold);
         if shares.len() < need {
             return Err(self.too_few(shares.len()));
         }
-        let evidence = &self.folder.asked.evidence;
-        let path = self.arguments.register.as_deref().ok_or_else(|| {
-            Failure::new("an opening needs the register").hint("use --register REGISTER")
-        })?;
+        let Some(path) = &self.arguments.register else {
+            return self.opening_with_manager(shares).await;
+        };
         let group = self.folder.newest_group()?.file().clone();
         let mut register = Register::open(path, group, &self.arguments.unlock)?;
-        let combined = opened(&register, evidence, shares)?;
+        let combined = opened(&register, &self.folder.asked.evidence, shares)?;
         register.keep(&combined.evidence.row)?;
         if let Some(path) = register.group_file_path() {
             self.folder.put_group(&path)?;
         }
-        let group = register.group().clone();
-        for refused in &combined.refused {
-            mention!("clew: warning: {refused}");
-        }
+        warn(&combined.refused);
         Ok(Got {
-            group,
+            group: register.group().clone(),
             evidence: EvidenceFile::Opening(Box::new(combined.evidence)),
             judgement: combined.judgement,
+        })
+    }
+
+    async fn opening_with_manager(&self, shares: &[Share]) -> Result<Got, Waits> {
+        let asked = row::ask(&self.folder, &self.request, shares).await?;
+        let answered = asked.map_err(|error| match &error {
+            CombineError::TooFew { .. } => Waits::For(Failure::new(&error)),
+            _ => Waits::Failed(Failure::new(&error)),
+        })?;
+        warn(&answered.refused);
+        Ok(Got {
+            group: answered.group,
+            evidence: EvidenceFile::Opening(Box::new(answered.opening)),
+            judgement: answered.judgement,
         })
     }
 
@@ -282,6 +314,13 @@ impl Fetch<'_> {
         let attempt = last.unwrap_or(0).saturating_add(1);
         let message = Message::Set { attempt, set };
         self.exchange.say(self.folder.topic(), &message).await
+    }
+}
+
+/// Names the trustees whose shares do not hold.
+fn warn(refused: &[Refused]) {
+    for refused in refused {
+        mention!("clew: warning: {refused}");
     }
 }
 

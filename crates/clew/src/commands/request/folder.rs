@@ -175,6 +175,12 @@ impl Folder {
         put(&self.dir.join(PROOF), proof.to_string().as_bytes())
     }
 
+    /// Keeps the log's proof of a trustee's yes.
+    pub fn put_decision(&self, trustee: u8, proof: &Proof) -> Result<(), Failure> {
+        let name = format!("decision-{trustee}.txt");
+        put(&self.dir.join(name), proof.to_string().as_bytes())
+    }
+
     /// The evidence of an earlier fetch.
     pub fn evidence(&self) -> Result<Option<String>, Failure> {
         let path = self.dir.join(EVIDENCE);
@@ -201,7 +207,12 @@ impl Folder {
     /// Keeps the group file under which the evidence holds.
     pub fn put_group(&self, path: &Path) -> Result<(), Failure> {
         let bytes = fs::read(path).map_err(|error| Failure::io(path, &error))?;
-        put(&self.dir.join(NEWEST), &bytes)
+        self.put_group_bytes(&bytes)
+    }
+
+    /// The same of its bytes.
+    pub fn put_group_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        put(&self.dir.join(NEWEST), bytes)
     }
 
     /// The request with its place in the log.

@@ -6,6 +6,7 @@ mod fetch;
 mod file;
 mod folder;
 pub mod matter;
+mod row;
 mod status;
 
 use crate::cli::Request;
