@@ -4,6 +4,10 @@
 //! loses the lock: the next run that writes a file of the same name there removes what nobody holds.
 //! It never removes a folder, a link, a file of another name, or a file that has a second name.
 
+mod owner;
+
+pub use owner::check_owner;
+
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Seek, Write};

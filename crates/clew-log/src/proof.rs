@@ -4,7 +4,7 @@ use crate::Hash;
 use crate::checkpoint::Checkpoint;
 use crate::cosignature::Cosignature;
 use crate::note::{Note, NoteError, VerifierKey};
-use crate::text::{from_base64, hash, line, number, to_base64};
+use crate::text::{from_base64, hashes, line, number, to_base64};
 use crate::tree::{INCLUSION_HASHES_MAX, root_of_proof};
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,7 +30,7 @@ pub struct Proof {
 impl Proof {
     /// Reads a proof. Returns `None` if it has another form.
     pub fn parse(text: &str) -> Option<Self> {
-        let (first, mut rest) = line(text)?;
+        let (first, rest) = line(text)?;
         if first != FIRST_LINE {
             return None;
         }
@@ -41,19 +41,7 @@ impl Proof {
             (next, after) = line(after)?;
         }
         let index = number(next.strip_prefix("index ")?)?;
-        rest = after;
-        let mut hashes = Vec::new();
-        loop {
-            let (next, after) = line(rest)?;
-            rest = after;
-            if next.is_empty() {
-                break;
-            }
-            if hashes.len() == INCLUSION_HASHES_MAX {
-                return None;
-            }
-            hashes.push(hash(next)?);
-        }
+        let (hashes, rest) = hashes(after, INCLUSION_HASHES_MAX)?;
         Some(Self {
             extra,
             index,

@@ -1,5 +1,6 @@
 //! Lines, decimal numbers and base64, each in the one form that C2SP's formats allow.
 
+use crate::Hash;
 use alloc::string::String;
 use alloc::vec::Vec;
 use base64::Engine;
@@ -29,6 +30,23 @@ pub(crate) fn hash(text: &str) -> Option<[u8; 32]> {
 /// Writes base64 with padding.
 pub(crate) fn to_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
+}
+
+/// Reads hashes, a line each, up to an empty line, and returns what follows it. Returns `None` if there
+/// are more than `most`.
+pub(crate) fn hashes(mut rest: &str, most: usize) -> Option<(Vec<Hash>, &str)> {
+    let mut hashes = Vec::new();
+    loop {
+        let (next, after) = line(rest)?;
+        rest = after;
+        if next.is_empty() {
+            return Some((hashes, rest));
+        }
+        if hashes.len() == most {
+            return None;
+        }
+        hashes.push(hash(next)?);
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::Hash;
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::note::{Note, NoteError, VerifierKey};
-use crate::text::{hash, line, number, to_base64};
+use crate::text::{hashes, line, number, to_base64};
 use crate::tree::{self, CONSISTENCY_HASHES_MAX};
 use alloc::vec::Vec;
 use core::fmt;
@@ -79,20 +79,9 @@ impl AddCheckpoint {
     /// [`Refusal::Layout`].
     pub fn parse(body: &str) -> Result<Self, Refusal> {
         let read = || {
-            let (first, mut rest) = line(body)?;
+            let (first, rest) = line(body)?;
             let old_size = number(first.strip_prefix("old ")?)?;
-            let mut hashes = Vec::new();
-            loop {
-                let (next, after) = line(rest)?;
-                rest = after;
-                if next.is_empty() {
-                    break;
-                }
-                if hashes.len() == CONSISTENCY_HASHES_MAX {
-                    return None;
-                }
-                hashes.push(hash(next)?);
-            }
+            let (hashes, rest) = hashes(rest, CONSISTENCY_HASHES_MAX)?;
             Some(Self {
                 old_size,
                 hashes,

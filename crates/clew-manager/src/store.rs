@@ -92,6 +92,7 @@ impl Store {
     /// [`StoreError`] if the directory is not a store of this layout, or does not fit together.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let db = storage::open(dir)?;
+        files::check_owner(dir).map_err(StoreError::io(dir))?;
         let version = db.version()?; // before the group: at worst it is read once more
         let group = read_group(&*db)?;
         let mut store = Self {

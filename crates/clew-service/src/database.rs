@@ -1,6 +1,6 @@
 //! Databases of services: files of SQLite, each written by one process.
 
-use clew_keys::files::MODE_SECRET;
+use clew_keys::files::{MODE_SECRET, check_owner};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -84,6 +84,7 @@ impl StorageError {
 
 /// Takes a directory for this process, until the file is closed. A killed process gives it up.
 pub(crate) fn lock(dir: &Path) -> Result<File, StorageError> {
+    check_owner(dir).map_err(StorageError::io(dir))?;
     let path = dir.join(LOCK);
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(false);

@@ -7,7 +7,7 @@ mod writer;
 
 use super::enrol::{check_entry, fresh_salt, offer_values};
 use super::epochs::RevokedRows;
-use super::join::{find, gamma};
+use super::join::{credential_with, find, gamma};
 use super::revoke::not_before_newest;
 use super::search::by_threads;
 use super::{Locked, Machine, Store};
@@ -339,17 +339,7 @@ impl Store {
                 Err(_) => break,
             }
         }
-        match machine.revoked_in {
-            Some(epoch) if witnesses.is_empty() => Err(StoreError::AlreadyRevoked {
-                machine: machine.entry.name.to_string(),
-                epoch,
-            }),
-            _ => Ok(CredentialFile {
-                nonce,
-                index: machine.entry.index,
-                witnesses,
-            }),
-        }
+        credential_with(nonce, machine, witnesses)
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Machine, Store};
 use crate::error::StoreError;
 use crate::storage::{Join, Tables};
 use clew_evidence::Name;
-use clew_group::xr;
+use clew_group::{Witness, xr};
 use clew_keys::join::{AcceptanceFile, CredentialFile, InvitationFile, OfferFile, RequestFile};
 use clew_keys::{IssuerKey, IssuerKeyFile};
 use rand_core::CryptoRng;
@@ -156,17 +156,26 @@ impl Store {
         let revoked = RevokedRows::read(&*self.db, issuer)?;
         let x = machine.x(issuer);
         let witnesses = revoked.witnesses_of(&self.group, issuer, &x, now)?;
-        match machine.revoked_in {
-            Some(epoch) if witnesses.is_empty() => Err(StoreError::AlreadyRevoked {
-                machine: machine.entry.name.to_string(),
-                epoch,
-            }),
-            _ => Ok(CredentialFile {
-                nonce,
-                index: machine.entry.index,
-                witnesses,
-            }),
-        }
+        credential_with(nonce, machine, witnesses)
+    }
+}
+
+/// A machine's credential with its witnesses, unless it is revoked and so has none.
+pub(super) fn credential_with(
+    nonce: [u8; 32],
+    machine: &Machine,
+    witnesses: Vec<(u32, Witness)>,
+) -> Result<CredentialFile, StoreError> {
+    match machine.revoked_in {
+        Some(epoch) if witnesses.is_empty() => Err(StoreError::AlreadyRevoked {
+            machine: machine.entry.name.to_string(),
+            epoch,
+        }),
+        _ => Ok(CredentialFile {
+            nonce,
+            index: machine.entry.index,
+            witnesses,
+        }),
     }
 }
 

@@ -269,10 +269,10 @@ pub struct Enrol {
         required_unless_present = "withdraw"
     )]
     pub output: Option<PathBuf>,
-    /// What decrypts the issuer key.
+    /// What decrypts the issuer key; with --manager, the invitation or the batch.
     #[command(flatten)]
     pub unlock: Unlock,
-    /// What encrypts the machine's key.
+    /// What encrypts the new file: the machine's key, an invitation or a batch.
     #[command(flatten)]
     pub seal: Seal,
 }
@@ -292,7 +292,7 @@ pub struct Join {
     /// Where to write.
     #[command(flatten)]
     pub out: NewFile,
-    /// What decrypts the state.
+    /// What decrypts the issuer's file, and the state if nothing encrypts it.
     #[command(flatten)]
     pub unlock: Unlock,
     /// What encrypts the state and the machine's key.

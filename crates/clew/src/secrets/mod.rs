@@ -1,6 +1,7 @@
 //! Key files on disk: reading them, asking for what unlocks them, and encrypting new ones.
 
 mod command;
+mod seal;
 
 use crate::exposure::warn_if_exposed;
 use crate::failure::Failure;
@@ -14,6 +15,7 @@ use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::Store;
 use command::printed_by;
+pub use seal::Seal;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -42,40 +44,6 @@ pub struct Unlock {
     pub unlock_command: Option<String>,
 }
 
-/// What encrypts the secret files that a command writes. By default they are not encrypted, with
-/// permissions 0600.
-#[derive(Args, Debug, Default)]
-pub struct Seal {
-    /// Prompt for a passphrase and encrypt new secret files with it
-    #[arg(long)]
-    pub encrypt: bool,
-    /// File whose first line is the passphrase for new secret files
-    #[arg(long, value_name = "FILE", conflicts_with = "encrypt")]
-    pub new_passphrase_file: Option<PathBuf>,
-    /// File whose content encrypts new secret files: at least 16 random bytes
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["encrypt", "new_passphrase_file"])]
-    pub encrypt_with: Option<PathBuf>,
-    /// Shell command that prints what --encrypt-with reads
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["encrypt", "new_passphrase_file", "encrypt_with"])]
-    pub encrypt_command: Option<String>,
-}
-
-impl Seal {
-    /// The secret to encrypt with, asked for twice if it is typed.
-    pub fn secret(&self) -> Result<Option<Secret>, Failure> {
-        if let Some(path) = &self.new_passphrase_file {
-            return passphrase_from(path).map(Some);
-        }
-        match key_file(
-            self.encrypt_with.as_deref(),
-            self.encrypt_command.as_deref(),
-        )? {
-            None if self.encrypt => ask_twice().map(Some),
-            secret => Ok(secret),
-        }
-    }
-}
-
 impl Unlock {
     /// Reads the text of a key file, decrypting it if it is encrypted. The secret comes with it, so
     /// that what is written again stays encrypted.
@@ -83,6 +51,25 @@ impl Unlock {
         let read = self.read_unwarned(path)?;
         warn_if_exposed(path);
         Ok(read)
+    }
+
+    /// Reads a text that an earlier run of the same command wrote: it is encrypted as `seal` says. What
+    /// unlocks the other files of the command unlocks it only if `seal` names no secret.
+    pub fn read_own(
+        &self,
+        path: &Path,
+        seal: &Seal,
+    ) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
+        let Some(secret) = seal.stored()? else {
+            return self.read(path);
+        };
+        let text = read_text(path)?;
+        let needs = encryption::needs(&text).map_err(|e| undecoded(path, &e))?;
+        if needs == Needs::Nothing {
+            return Ok((text, None));
+        }
+        let clear = encryption::decrypt(&text, &secret).map_err(|e| Failure::file(path, e))?;
+        Ok((clear, Some(secret)))
     }
 
     /// Reads the text of a key file for a daemon, which nobody can ask for a passphrase.
@@ -99,7 +86,11 @@ impl Unlock {
         Ok(text)
     }
 
-    fn read_unwarned(&self, path: &Path) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
+    /// The same for a file that others may read: one that came over some channel.
+    pub fn read_unwarned(
+        &self,
+        path: &Path,
+    ) -> Result<(Zeroizing<String>, Option<Secret>), Failure> {
         self.clear(path, read_text(path)?)
     }
 

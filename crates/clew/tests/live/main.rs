@@ -3,6 +3,8 @@
 
 #[path = "../common/skipped.rs"]
 mod skipped;
+#[path = "../common/systemd.rs"]
+mod systemd;
 
 mod addresses;
 mod answers;

@@ -69,39 +69,10 @@ fn set_up_run_and_down_by_themselves() {
 const UNIT: &str = include_str!("../../../../contrib/systemd/clew@.service");
 const SOCKET: &str = include_str!("../../../../contrib/systemd/clew@.socket");
 
-/// The worst exposure that is accepted, by the scale of `systemd-analyze security`: 10 is none at all.
-const EXPOSURE_MAX: &str = "40";
-
-/// The units with this program in place of the installed one.
 #[test]
 fn the_units_are_sound() {
-    let folder = tempfile::tempdir().unwrap();
-    let unit = UNIT.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
-    let lines = unit
-        .lines()
-        .filter(|line| !line.starts_with("Documentation="));
-    let service = folder.path().join("clew@lan.service");
-    let socket = folder.path().join("clew@lan.socket");
-    std::fs::write(&service, lines.collect::<Vec<_>>().join("\n")).unwrap();
-    std::fs::write(&socket, SOCKET).unwrap();
-    let analyze = |arguments: &[&str], files: &[&std::path::Path]| {
-        let mut command = Command::new("systemd-analyze");
-        command.args(arguments).args(files).output()
-    };
-    let Ok(output) = analyze(&["verify"], &[&service, &socket]) else {
-        crate::skipped::skipped("systemd-analyze");
-        return;
-    };
-    let said = text(&output.stderr);
-    // Others' units on this machine are not ours.
-    let ours: Vec<&str> = said.lines().filter(|line| line.contains("clew")).collect();
-    assert!(ours.is_empty(), "{said}");
-    let threshold = format!("--threshold={EXPOSURE_MAX}");
-    let arguments = ["security", "--offline=true", "--no-pager", &threshold];
-    let exposed = analyze(&arguments, &[&service]).unwrap();
-    let said = text(&exposed.stdout);
-    assert!(exposed.status.success(), "{said}{}", text(&exposed.stderr));
-    assert!(said.contains("Overall exposure level"), "{said}");
+    let units = [("clew@lan.service", UNIT), ("clew@lan.socket", SOCKET)];
+    crate::systemd::check(&units, 40);
 }
 
 /// Both kinds of carriers, with the capabilities and the umask of the unit and with no others.

@@ -8,6 +8,8 @@
 
 #[path = "../common/skipped.rs"]
 mod skipped;
+#[path = "../common/systemd.rs"]
+mod systemd;
 
 mod evidence;
 mod folder;

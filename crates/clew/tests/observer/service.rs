@@ -2,8 +2,8 @@
 
 use crate::folder::{Folder, GROUP, Observer, wait_for_lines};
 use crate::skipped::{NAMESPACES, skipped};
+use crate::systemd;
 use crate::wire::Wire;
-use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::time::Duration;
@@ -11,39 +11,9 @@ use std::time::Duration;
 const UNIT: &str = include_str!("../../../../contrib/systemd/clew-observer@.service");
 const EXAMPLE: &str = include_str!("../../../../contrib/examples/observer.conf");
 
-/// The worst exposure that `systemd-analyze security` may state; 10 is a service without a sandbox.
-const EXPOSURE_MAX: f32 = 2.2;
-
-/// The unit with this program in place of the installed one.
 #[test]
 fn the_unit_is_sound_and_sandboxed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("clew-observer@eth0.service");
-    let unit = UNIT.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
-    let lines = unit
-        .lines()
-        .filter(|line| !line.starts_with("Documentation="));
-    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
-    let analyze = |arguments: &[&str]| {
-        let mut command = Command::new("systemd-analyze");
-        command.args(arguments).arg(&path).output()
-    };
-    let Ok(output) = analyze(&["verify"]) else {
-        return skipped("systemd-analyze");
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    // Others' units on this machine are not ours.
-    let ours: Vec<&str> = said.lines().filter(|line| line.contains("clew")).collect();
-    assert!(ours.is_empty(), "{said}");
-    let output = analyze(&["security", "--offline=true", "--no-pager"]).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let Some((_, level)) =
-        said.split_once("Overall exposure level for clew-observer@eth0.service: ")
-    else {
-        return skipped("systemd 250");
-    };
-    let level: f32 = level.split(' ').next().unwrap().parse().unwrap();
-    assert!(level <= EXPOSURE_MAX, "{level}");
+    systemd::check(&[("clew-observer@eth0.service", UNIT)], 22);
 }
 
 const USERS: &str = include_str!("../../../../contrib/systemd/clew.sysusers");

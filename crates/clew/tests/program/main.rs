@@ -6,6 +6,7 @@
 mod skipped;
 
 mod attacks;
+mod attestation;
 mod beginning;
 mod captures;
 mod coded;

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A service that runs. Dropped, it is killed.
-struct Served {
+pub(super) struct Served {
     child: Child,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Served {
@@ -34,7 +34,7 @@ impl Drop for Served {
     }
 }
 
-fn serve(folder: &Folder, more: &[&str]) -> Served {
+pub(super) fn serve(folder: &Folder, more: &[&str]) -> Served {
     serve_dir(folder, "acme", "127.0.0.1:0", more)
 }
 

@@ -5,7 +5,7 @@ use crate::skipped::skipped;
 use std::process::Command;
 
 /// Runs commands of the shell in a folder. Returns whether all went well.
-fn shell(folder: &Folder, script: &str) -> bool {
+pub(super) fn shell(folder: &Folder, script: &str) -> bool {
     let mut command = Command::new("/bin/sh");
     command.args(["-ec", script]).current_dir(folder.0.path());
     let done = command.stdin(Stdio::null()).output().unwrap();
@@ -14,7 +14,7 @@ fn shell(folder: &Folder, script: &str) -> bool {
     true
 }
 
-fn has(programs: &[&str], need: &str) -> bool {
+pub(super) fn has(programs: &[&str], need: &str) -> bool {
     let there = |program: &&str| {
         let found = Command::new("/bin/sh")
             .args(["-c", &format!("command -v {program}")])
@@ -29,13 +29,36 @@ fn has(programs: &[&str], need: &str) -> bool {
 }
 
 /// A program that ends with the test, whatever happens.
-struct Running(std::process::Child);
+pub(super) struct Running(std::process::Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Starts a TPM of swtpm in a folder's folder. A script that begins with the text finds this TPM.
+pub(super) fn tpm(folder: &Folder, name: &str) -> (Running, String) {
+    let state = folder.path(name);
+    fs::create_dir(&state).unwrap();
+    // A socket of the folder's own: ports may be taken.
+    let socket = state.join("sock").display().to_string();
+    let tpm = Command::new("swtpm")
+        .args(["socket", "--tpm2", "--flags", "not-need-init,startup-clear"])
+        .args(["--tpmstate", &format!("dir={}", state.display())])
+        .args(["--server", &format!("type=unixio,path={socket}")])
+        .args(["--ctrl", &format!("type=unixio,path={socket}.ctrl")])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let running = Running(tpm);
+    let wait = format!(
+        "for i in $(seq 100); do [ -S {socket} ] && [ -S {socket}.ctrl ] && exit 0; sleep 0.05; done; exit 1"
+    );
+    shell(folder, &wait);
+    let tools = format!("export TPM2TOOLS_TCTI=swtpm:path={socket} TSS2_LOG=all+none; ");
+    (running, tools)
 }
 
 /// Makes a trustee's key, encrypted with what `command` prints, and gives a share with it. Another
@@ -207,38 +230,8 @@ fn a_tpm_keeps_the_secret() {
         &Path::new(CAPTURES).join("arkime--v6.pcap"),
         &folder.path("in"),
     );
-    let state = folder.path("tpm");
-    fs::create_dir(&state).unwrap();
-    // A socket of the folder's own: ports may be taken.
-    let tpm = Command::new("swtpm")
-        .args([
-            "socket",
-            "--tpm2",
-            "--flags",
-            "not-need-init,startup-clear",
-            "--tpmstate",
-        ])
-        .arg(format!("dir={}", state.display()))
-        .args([
-            "--server",
-            &format!("type=unixio,path={}/tpm.sock", folder.0.path().display()),
-        ])
-        .args([
-            "--ctrl",
-            &format!(
-                "type=unixio,path={}/tpm.sock.ctrl",
-                folder.0.path().display()
-            ),
-        ])
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let _running = Running(tpm);
-    shell(
-        &folder,
-        "for i in $(seq 100); do [ -S tpm.sock ] && exit 0; sleep 0.05; done; exit 1",
-    );
-    let tcti = "export TPM2TOOLS_TCTI=swtpm:path=$PWD/tpm.sock TSS2_LOG=all+none; tpm2_createprimary -Q -C o -c p.ctx";
+    let (_running, tools) = tpm(&folder, "tpm");
+    let tcti = format!("{tools}tpm2_createprimary -Q -C o -c p.ctx");
     shell(
         &folder,
         &format!(

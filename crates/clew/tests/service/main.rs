@@ -11,3 +11,6 @@ mod requests;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;
+#[path = "../common/systemd.rs"]
+mod systemd;
+mod units;

@@ -9,7 +9,7 @@ use crate::secrets;
 use clew_evidence::{DeviceFingerprint, Name};
 use clew_group::Scheme;
 use clew_keys::encryption::Secret;
-use clew_keys::files::MODE_SECRET;
+use clew_keys::files::{IfExists, MODE_SECRET};
 use clew_keys::join::{AcceptanceFile, RequestFile, Round, round};
 use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile};
 use clew_manager::Store;
@@ -35,7 +35,8 @@ pub fn enrol(arguments: &Enrol) -> Result<Status, Failure> {
     match (&arguments.answer, &arguments.machine) {
         (Some(file), _) => answer(&mut store, &issuer, file, output)?,
         (None, Some(machine)) if arguments.invite => {
-            invite(&mut store, &issuer, machine, output)?;
+            let secret = arguments.seal.secret()?;
+            invite(&mut store, &issuer, machine, output, secret.as_ref())?;
         }
         (None, Some(machine)) => {
             let secret = arguments.seal.secret()?;
@@ -93,13 +94,14 @@ fn invite(
     issuer: &IssuerKeyFile,
     machine: &Name,
     output: &Path,
+    secret: Option<&Secret>,
 ) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() {
         return Err(exists(output));
     }
     warn_of_others(store, machine)?;
     let invitation = store.invite(issuer, machine.clone(), clock::now_ns(), &mut random::os())?;
-    write(output, &invitation)?;
+    write_new(output, &invitation, secret)?;
     say!("{machine} invited: {}", output.display());
     say!(
         "Give the file to that machine only: the first device that answers it joins as {machine}."
@@ -126,10 +128,11 @@ fn invite_batch(store: &mut Store, arguments: &Enrol, prefix: &Name) -> Result<S
     if output.symlink_metadata().is_ok() {
         return Err(exists(output));
     }
+    let secret = arguments.seal.secret()?;
     let until = clock::parse_time(until)?;
     let times = [clock::now_ns(), until];
     let made = store.add_factory(&issuer, prefix.clone(), count, times, &mut random::os())?;
-    write(output, &made)?;
+    write_new(output, &made, secret.as_ref())?;
     let until = clock::to_the_second(until);
     say!(
         "{count} machines {prefix}... may join until {until}: {}",
@@ -237,6 +240,13 @@ fn admit(
     let group_file = store.group_file_path();
     say!("Send it with the new {}.", group_file.display());
     Ok(())
+}
+
+/// Writes what lets somebody join, encrypted on request: with a secret that one TPM can open, only the
+/// device that has this TPM joins.
+fn write_new(output: &Path, file: &impl TextFile, secret: Option<&Secret>) -> Result<(), Failure> {
+    let (text, comment) = (file.encode(), file.comment());
+    secrets::write(output, &text, &comment, secret, IfExists::Refuse)
 }
 
 /// Writes a file of a join. A round that is repeated finds its own file there.

@@ -17,7 +17,8 @@ use std::fs;
 use std::path::Path;
 
 pub fn join(arguments: &Join) -> Result<Status, Failure> {
-    let (file, text) = (&arguments.file, secrets::read_text(&arguments.file)?);
+    let file = &arguments.file;
+    let (text, _) = arguments.unlock.read_unwarned(file)?;
     let group = read_checked(&arguments.group)?;
     let _lock = secrets::lock(&arguments.state)?;
     let failed = |error| Failure::file(file, error);
@@ -65,7 +66,7 @@ impl State {
             return Err(Failure::file(path, "does not exist")
                 .hint("use the --state of this join. It is removed when the join is finished"));
         }
-        let (text, secret) = arguments.unlock.read(path)?;
+        let (text, secret) = arguments.unlock.read_own(path, &arguments.seal)?;
         let joining = Joining::decode(&text).map_err(|error| Failure::file(path, error))?;
         Ok(Self { joining, secret })
     }

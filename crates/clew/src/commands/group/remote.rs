@@ -53,14 +53,15 @@ enum Invited {
 
 impl Invited {
     fn read(arguments: &Enrol) -> Result<Self, Failure> {
+        let unlock = &arguments.unlock;
         match (&arguments.invitation, &arguments.batch, &arguments.dir) {
-            (Some(file), _, _) => secrets::read(file).map(Self::By),
+            (Some(file), _, _) => unlock.load(file, InvitationFile::decode).map(Self::By),
             (None, Some(file), Some(name)) => {
                 let name = name.to_str().unwrap_or_default();
                 let name = name
                     .parse()
                     .map_err(|error| Failure::new(format!("{name}: {error}")))?;
-                Ok(Self::Within(secrets::read(file)?, name))
+                Ok(Self::Within(unlock.load(file, FactoryFile::decode)?, name))
             }
             _ => Err(Failure::new("need --invitation, or --batch and a name")),
         }
@@ -143,7 +144,8 @@ impl Join<'_> {
     /// The join that was begun before, or a new one.
     async fn begun(&self, group: &CheckedGroup) -> Result<(Joining, Option<Secret>), Failure> {
         if self.state.symlink_metadata().is_ok() {
-            let (text, secret) = self.arguments.unlock.read(&self.state)?;
+            let (unlock, seal) = (&self.arguments.unlock, &self.arguments.seal);
+            let (text, secret) = unlock.read_own(&self.state, seal)?;
             let joining = Joining::decode(&text);
             let joining = joining.map_err(|error| Failure::file(&self.state, error))?;
             return match self.invited.is_of(joining.invitation()) {
