@@ -55,8 +55,8 @@ pub use group_file::{
 };
 pub use judge::{
     AnchorFault, Anchored, Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement,
-    Refused, RequestFault, Requested, ShareFault, combine_match, combine_opening, gather_blinds, gather_commitments,
-    judge_match, judge_opening,
+    Refused, RequestFault, Requested, ShareFault, combine_match, combine_opening, gather_blinds,
+    gather_commitments, judge_match, judge_opening,
 };
 pub use locator::Locator;
 pub use merkle::{appended_nodes, consistency, inclusion, root};

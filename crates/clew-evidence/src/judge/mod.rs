@@ -13,8 +13,8 @@ pub use asked::Asked;
 pub use caveat::Caveat;
 pub use combine::{CombineError, Combined, combine_match, combine_opening};
 pub use fault::{Fault, JudgeRule};
-pub use requested::{RequestFault, Requested};
 pub use gather::{Refused, ShareFault, gather_blinds, gather_commitments};
+pub use requested::{RequestFault, Requested};
 
 use crate::credential::Credential;
 use crate::evidence::{Match, Opening};

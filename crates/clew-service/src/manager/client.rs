@@ -82,7 +82,9 @@ impl ManagerClient {
     /// # Errors
     /// [`ClientError`].
     pub async fn row(&self, question: Vec<u8>) -> Result<String, ClientError> {
-        let answer = self.http.post("request/row", question, MAX_TEXT_BYTES, WAIT_FILE);
+        let answer = self
+            .http
+            .post("request/row", question, MAX_TEXT_BYTES, WAIT_FILE);
         let text = String::from_utf8(answer.await?.body);
         text.map_err(|_| self.unfit(FeedError::Parts))
     }

@@ -74,7 +74,11 @@ impl RowService {
 async fn row(State(rows): State<RowService>, body: Bytes) -> Result<String, Problem> {
     let question = RowQuestion::decode(&body);
     let question = question.ok_or_else(|| {
-        Problem::new(StatusCode::BAD_REQUEST, "layout", "not a packet with shares")
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "layout",
+            "not a packet with shares",
+        )
     })?;
     let (answer, answered) = oneshot::channel();
     match rows.jobs.try_send(Job { question, answer }) {

@@ -223,7 +223,10 @@ mod tests {
         for number in 2..=31 {
             let name = rule_name(number).unwrap();
             let row = format!("| {number} | `{name}` |");
-            assert!(SPECIFICATION.contains(&row) || (7..=17).contains(&number), "{row}");
+            assert!(
+                SPECIFICATION.contains(&row) || (7..=17).contains(&number),
+                "{row}"
+            );
         }
         assert_eq!(rule_name(32), None);
         assert_eq!(rule_number("operator"), Some(27));

@@ -168,7 +168,10 @@ pub(crate) mod tests {
             ..case()
         };
         assert_eq!(long.encode(), None);
-        assert_eq!(CaseFile::decode(&[&good[..], &[0; CASE_BYTES_MAX]].concat()), None);
+        assert_eq!(
+            CaseFile::decode(&[&good[..], &[0; CASE_BYTES_MAX]].concat()),
+            None
+        );
     }
 
     #[test]

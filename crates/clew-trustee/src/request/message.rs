@@ -223,7 +223,11 @@ mod tests {
     fn other_bodies_are_none() {
         let short_and_long = [0, 1, 9, 11, 300];
         for (kind, length) in (31..=39).flat_map(|kind| short_and_long.map(|len| (kind, len))) {
-            assert_eq!(Message::decode(kind, &vec![0; length]), None, "{kind} {length}");
+            assert_eq!(
+                Message::decode(kind, &vec![0; length]),
+                None,
+                "{kind} {length}"
+            );
         }
         assert_eq!(Message::decode(37, &[0, 0, 0, 0, 5]), None, "attempt 0");
         assert_eq!(Message::decode(37, &[1, 0, 0, 0, 0]), None, "nobody");

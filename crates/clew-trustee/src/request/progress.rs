@@ -235,9 +235,8 @@ impl Seen<'_> {
             }),
             Message::Decision(proof) => {
                 let mut decided = self.decided.iter();
-                let one = decided.find(|one| {
-                    one.place == proof.index && one.author == post.author
-                })?;
+                let one =
+                    decided.find(|one| one.place == proof.index && one.author == post.author)?;
                 Some(Event {
                     time: Some(one.logged),
                     trustee: Some(one.trustee),
@@ -257,12 +256,14 @@ impl Seen<'_> {
                     what: Happened::Computed,
                 })
             }
-            Message::Set { attempt, .. } => (post.author == self.filing.requester).then_some(Event {
-                time: None,
-                trustee: None,
-                place: None,
-                what: Happened::Set(*attempt),
-            }),
+            Message::Set { attempt, .. } => {
+                (post.author == self.filing.requester).then_some(Event {
+                    time: None,
+                    trustee: None,
+                    place: None,
+                    what: Happened::Set(*attempt),
+                })
+            }
             Message::Result(proof) => self.result(proof),
             Message::Case(_) | Message::Step { .. } => None,
         }
@@ -347,12 +348,14 @@ impl Seen<'_> {
             }
         }
         let need = usize::from(self.filing.threshold);
-        given.iter().any(|(attempt, of)| match self.filing.is_match {
-            false => *attempt == 0 && of.len() >= need,
-            true => sets.get(attempt).is_some_and(|set| {
-                let mut all = set.iter();
-                all.all(|trustee| of.contains(&trustee.index()))
-            }),
-        })
+        given
+            .iter()
+            .any(|(attempt, of)| match self.filing.is_match {
+                false => *attempt == 0 && of.len() >= need,
+                true => sets.get(attempt).is_some_and(|set| {
+                    let mut all = set.iter();
+                    all.all(|trustee| of.contains(&trustee.index()))
+                }),
+            })
     }
 }

@@ -140,10 +140,10 @@ fn a_set_is_the_requesters_and_all_of_it_said_yes() {
     for (by, attempt, of) in [
         (STRANGER, 1, &[1, 3][..]),
         (REQUESTER, 17, &[1, 3]),
-        (REQUESTER, 1, &[1]),       // too few
-        (REQUESTER, 1, &[1, 2]),    // trustee 2 said nothing
+        (REQUESTER, 1, &[1]),    // too few
+        (REQUESTER, 1, &[1, 2]), // trustee 2 said nothing
         (REQUESTER, 1, &[1, 2, 3]),
-        (REQUESTER, 1, &[2, 3]),    // without this trustee
+        (REQUESTER, 1, &[2, 3]), // without this trustee
     ] {
         assert_eq!(todo(by, attempt, of), Todo::Wait, "{by} {attempt} {of:?}");
     }
@@ -191,9 +191,17 @@ fn a_review_is_its_trustees() {
     world.say(STRANGER, faulted(1));
     world.say(REQUESTER, faulted(2));
     let events = world.progress(100).events;
-    assert!(events.iter().all(|event| event.what != Happened::Faulted(17)));
+    assert!(
+        events
+            .iter()
+            .all(|event| event.what != Happened::Faulted(17))
+    );
     world.say(1, faulted(1));
     let events = world.progress(100).events;
-    assert!(events.iter().any(|event| event.what == Happened::Faulted(17)));
+    assert!(
+        events
+            .iter()
+            .any(|event| event.what == Happened::Faulted(17))
+    );
     assert_ne!(author(STRANGER), author(1));
 }

@@ -3,8 +3,8 @@
 use super::coverage::Matter;
 use crate::clock;
 use clew_evidence::{
-    Anchored, Caveat, DeviceFingerprint, GroupFile, Judgement, KeyOrigin, Origin, Requested, WallTime,
-    short_epoch_id,
+    Anchored, Caveat, DeviceFingerprint, GroupFile, Judgement, KeyOrigin, Origin, Requested,
+    WallTime, short_epoch_id,
 };
 use clew_wire::Hex;
 use serde_json::{Value, json};
@@ -56,9 +56,9 @@ fn object(
         });
     }
     if let Some(requested) = &judgement.requested {
-        let approved = requested.approved.iter().map(|(trustee, time)| {
-            json!({"trustee": trustee, "time": clock::rfc3339(time.as_nanos())})
-        });
+        let approved = requested.approved.iter().map(
+            |(trustee, time)| json!({"trustee": trustee, "time": clock::rfc3339(time.as_nanos())}),
+        );
         object["requested"] = json!({
             "place": requested.place,
             "logged": clock::rfc3339(requested.logged.as_nanos()),
@@ -175,9 +175,15 @@ fn request_facts(requested: &Requested) -> Vec<(&'static str, String)> {
         ),
         None => "as the log alone says".to_owned(),
     };
-    let mut facts = vec![("request", format!("entry {place} of the log, added {logged}, {by}"))];
+    let mut facts = vec![(
+        "request",
+        format!("entry {place} of the log, added {logged}, {by}"),
+    )];
     for (trustee, time) in &requested.approved {
-        facts.push(("", format!("trustee {trustee} approved it at {}", at(*time))));
+        facts.push((
+            "",
+            format!("trustee {trustee} approved it at {}", at(*time)),
+        ));
     }
     facts
 }

@@ -6,7 +6,10 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/tcpdump--quic_handshake.pcap");
+const CAPTURE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/captures/tcpdump--quic_handshake.pcap"
+);
 
 /// A group with a log, and everybody of a story.
 pub struct Story {
@@ -65,7 +68,9 @@ impl Story {
         let rest = ["--log-url", &self.log.url, "--name", &dir, "--key", &key];
         self.yes(&[&init[..], &rest].concat());
         let public = format!("{dir}/author.pub");
-        let admit = ["manager", "admit", "acme", "--role", "trustee", "--index", &index];
+        let admit = [
+            "manager", "admit", "acme", "--role", "trustee", "--index", &index,
+        ];
         self.yes(&[&admit[..], &["--key", &public]].concat());
         self.yes(&["log", "admit", "acme", &self.log.url, &public, "--as", &at]);
         self.policy(&dir, "court");
@@ -88,7 +93,14 @@ impl Story {
     pub fn warrant(&self, packet: &str, court: &str, more: &[&str], to: &str) {
         let draft = format!("{to}.draft");
         let create = ["warrant", "create", "--group", GROUP, "--capture", "signed"];
-        let rest = ["--packet", packet, "--reference", "4 KLs 17/26", "-o", &draft];
+        let rest = [
+            "--packet",
+            packet,
+            "--reference",
+            "4 KLs 17/26",
+            "-o",
+            &draft,
+        ];
         let of = ["--for", "police.pub"];
         self.yes(&[&create[..], &rest, &of, more].concat());
         let key = format!("{court}.key");
@@ -99,7 +111,12 @@ impl Story {
     pub fn file<'a>(&'a self, packet: &'a str, warrant: &'a str, case: &'a str) -> Vec<&'a str> {
         let file = ["request", "file", "--group", GROUP, "--warrant", warrant];
         let whom = ["--manager", &self.manager.url, "--log-url", &self.log.url];
-        let key = ["--key", "police.key", "--witness", &self.folder.witnesses[0]];
+        let key = [
+            "--key",
+            "police.key",
+            "--witness",
+            &self.folder.witnesses[0],
+        ];
         let of = ["signed", "--packet", packet, "-o", case];
         [&file[..], &whom, &key, &of].concat()
     }
@@ -120,7 +137,9 @@ impl Story {
     /// The requests that a trustee knows.
     pub fn listed(&self, trustee: u8) -> Vec<Value> {
         let lines = self.yes(&["trustee", "list", &format!("t{trustee}"), "--json"]);
-        let all = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+        let all = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
         all.collect()
     }
 
@@ -139,7 +158,10 @@ impl Story {
         let status = ["request", "status", case, "--key", "police.key", "--json"];
         let done = self.folder.clew(&status);
         let error = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.code().unwrap() <= 2 && !done.stdout.is_empty(), "{error}");
+        assert!(
+            done.status.code().unwrap() <= 2 && !done.stdout.is_empty(),
+            "{error}"
+        );
         serde_json::from_slice(&done.stdout).unwrap()
     }
 
@@ -172,7 +194,10 @@ fn an_opening_goes_from_the_court_to_the_evidence() {
     story.filed("1", "warrant", &[], "case");
     assert_eq!(story.state("case"), "reviewed");
     let seen = story.seen(1, "case");
-    assert_eq!((&seen["answer"], &seen["request"]["answer"]), (&"waiting".into(), &1.into()));
+    assert_eq!(
+        (&seen["answer"], &seen["request"]["answer"]),
+        (&"waiting".into(), &1.into())
+    );
     assert_eq!(seen["request"]["warrant"]["reference"], "4 KLs 17/26");
     // Nobody approves by itself.
     story.turn(&[1, 2, 3]);
@@ -182,7 +207,10 @@ fn an_opening_goes_from_the_court_to_the_evidence() {
     story.answer("approve", 1, "case", &[]);
     story.turn(&[1]);
     let status = story.status("case");
-    assert_eq!((&status["state"], &status["approved"]), (&"approved".into(), &1.into()));
+    assert_eq!(
+        (&status["state"], &status["approved"]),
+        (&"approved".into(), &1.into())
+    );
     // Filing again is the same request.
     story.yes(&story.file("1", "warrant", "case"));
     story.answer("refuse", 2, "case", &[]);
@@ -194,7 +222,10 @@ fn an_opening_goes_from_the_court_to_the_evidence() {
     let of = |what: &str| events.iter().filter(|event| event["what"] == what);
     assert_eq!(of("approved").count(), 2);
     let refused = of("refused").next().unwrap();
-    assert_eq!((&refused["rule"], &refused["trustee"]), (&"operator".into(), &2.into()));
+    assert_eq!(
+        (&refused["rule"], &refused["trustee"]),
+        (&"operator".into(), &2.into())
+    );
     assert!(refused["place"].as_u64().unwrap() > 0);
 
     story.yes(&story.fetch("case", "opening.txt"));
@@ -216,7 +247,10 @@ fn a_match_is_answered_round_by_round() {
     let of = ["--match", "web-2", "--register", "acme"];
     story.warrant("1", "court", &of, "warrant");
     story.filed("1", "warrant", &of, "case");
-    assert_eq!(story.seen(1, "case")["request"]["warrant"]["machine"], "web-2");
+    assert_eq!(
+        story.seen(1, "case")["request"]["warrant"]["machine"],
+        "web-2"
+    );
     story.answer("approve", 1, "case", &[]);
     story.answer("approve", 3, "case", &[]);
     story.turn(&[1, 3]);
@@ -229,7 +263,10 @@ fn a_match_is_answered_round_by_round() {
     let said = story.folder.clew(&story.fetch("case", "match.txt"));
     assert_eq!(said.status.code(), Some(1), "web-2 did not");
     let judged = story.judged("match.txt", "case");
-    assert_eq!((&judged["machine"], &judged["sent"]), (&"web-2".into(), &false.into()));
+    assert_eq!(
+        (&judged["machine"], &judged["sent"]),
+        (&"web-2".into(), &false.into())
+    );
 }
 
 /// Whoever is not the court, or not the requester, gets nothing; an honest request beside does.
@@ -256,7 +293,10 @@ fn a_bad_request_is_refused_by_its_rule() {
     let status = story.status("case");
     assert_eq!(status["state"], "refused", "{status}");
     let events = status["events"].as_array().unwrap();
-    let rules: Vec<_> = events.iter().filter(|event| event["what"] == "refused").collect();
+    let rules: Vec<_> = events
+        .iter()
+        .filter(|event| event["what"] == "refused")
+        .collect();
     assert_eq!(rules[0]["rule"], "warrant-issuer");
     assert_eq!(rules[1]["rule"], "warrant-scope");
 

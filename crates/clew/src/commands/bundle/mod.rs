@@ -105,7 +105,10 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
         return Err(Failure::file(path, why).hint("clew help judge"));
     }
     if let Some(request) = &arguments.request {
-        return Err(Failure::file(request, "a bundle has its own proof of the request"));
+        return Err(Failure::file(
+            request,
+            "a bundle has its own proof of the request",
+        ));
     }
     if let Some(anchor) = &arguments.anchor {
         let why = "anchors a whole capture, and a bundle has a part of one";

@@ -15,7 +15,7 @@ use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
 use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
-use clew_service::manager::{RowService, Manager as Service, ManagerOptions, router};
+use clew_service::manager::{Manager as Service, ManagerOptions, RowService, router};
 use std::fs::DirBuilder;
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
@@ -61,7 +61,10 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         say!("manager at {url}");
         let until = crate::tunnel::over(Until::after(None));
         server
-            .run(router(manager).merge(board.router()).merge(rows.router()), until)
+            .run(
+                router(manager).merge(board.router()).merge(rows.router()),
+                until,
+            )
             .await;
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;

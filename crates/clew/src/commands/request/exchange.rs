@@ -73,7 +73,10 @@ impl<'k> Exchange<'k> {
         wait: Duration,
     ) -> Result<(u64, Vec<Posted>), Failure> {
         if !wait.is_zero() && known > 0 {
-            self.board.topic(topic, known, wait).await.map_err(refused)?;
+            self.board
+                .topic(topic, known, wait)
+                .await
+                .map_err(refused)?;
         }
         let (mut last, mut posts) = (0, Vec::new());
         while posts.len() < POSTS_MAX {
@@ -119,8 +122,10 @@ pub fn log_url(manager: &ServiceUrl) -> Result<ServiceUrl, Failure> {
 pub fn check_log(group: &CheckedGroup) -> Result<(), Failure> {
     match group.log_at(group.epoch_at(clock::wall_time())) {
         Some(_) => Ok(()),
-        None => Err(Failure::new("the group has no log, which trustees over the network need")
-            .hint("ask each trustee for a file: clew help share")),
+        None => Err(
+            Failure::new("the group has no log, which trustees over the network need")
+                .hint("ask each trustee for a file: clew help share"),
+        ),
     }
 }
 
@@ -139,7 +144,9 @@ pub fn refused(error: ClientError) -> Failure {
 pub fn unlogged(error: &LogClientError) -> Failure {
     let failure = Failure::new(error);
     match error.rule() {
-        Some("author") => failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ..."),
+        Some("author") => {
+            failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ...")
+        }
         Some("time") => failure.hint("set the clock of this host"),
         _ => failure,
     }

@@ -19,9 +19,7 @@ use clew_evidence::{
 use clew_group::quorum::{Set, Trustee};
 use clew_keys::{AuthorKeyFile, TextFile};
 use clew_log::entry::{Answer, Body};
-use clew_trustee::request::{
-    Decided, Filing, Message, Posted, RequestState, decided, open_share,
-};
+use clew_trustee::request::{Decided, Filing, Message, Posted, RequestState, decided, open_share};
 use clew_trustee::sealed::SealKey;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -87,7 +85,13 @@ impl Fetch<'_> {
         let capture = self.folder.capture();
         let matter = Matter::of(&capture, self.folder.asked.evidence)?;
         let warrant = self.request.warrant.as_ref();
-        verdict::tell(&got.group, &matter, warrant, &got.judgement, self.arguments.json);
+        verdict::tell(
+            &got.group,
+            &matter,
+            warrant,
+            &got.judgement,
+            self.arguments.json,
+        );
         let is_no = self.filing.is_match && !got.judgement.signed;
         Ok(Status::of(is_no, false))
     }

@@ -43,7 +43,10 @@ pub async fn run(arguments: &RequestFile) -> Result<Status, Failure> {
     say!("request: {}", dir.display());
     say!("  id         {}", clew_wire::Hex(&folder.topic()));
     say!("  log        entry {proof}");
-    say!("  Next: clew request status {} --key KEY --wait", dir.display());
+    say!(
+        "  Next: clew request status {} --key KEY --wait",
+        dir.display()
+    );
     Ok(Status::Yes)
 }
 
@@ -141,7 +144,9 @@ fn machine(
         return Err(Failure::file(path, "names another machine").no());
     }
     let machine = CaseMachine::new(&with.found, &with.base);
-    machine.map(Some).ok_or_else(|| Failure::new("bbs04 groups do not support matches"))
+    machine
+        .map(Some)
+        .ok_or_else(|| Failure::new("bbs04 groups do not support matches"))
 }
 
 fn check_length(new: &New<'_>, capture: &Path) -> Result<(), Failure> {

@@ -85,7 +85,9 @@ impl New<'_> {
             _ => Path::new("."),
         };
         // Mode 0700, and removed if it gets no name.
-        let made = tempfile::Builder::new().prefix(".clew-case-").tempdir_in(above);
+        let made = tempfile::Builder::new()
+            .prefix(".clew-case-")
+            .tempdir_in(above);
         let made = made.map_err(failed)?;
         let settings = serde_json::to_vec_pretty(self.settings).map_err(Failure::new)?;
         let mut files = vec![
@@ -221,7 +223,9 @@ impl Folder {
     /// It was not filed yet.
     pub fn placed(&self) -> Result<(Request, Proof), Failure> {
         let proof = self.proof()?;
-        let place = proof.as_ref().and_then(|proof| NonZeroU64::new(proof.index));
+        let place = proof
+            .as_ref()
+            .and_then(|proof| NonZeroU64::new(proof.index));
         let (proof, place) = proof.zip(place).ok_or_else(|| {
             Failure::file(&self.dir, "the log does not have the request yet")
                 .hint("run clew request file again")
@@ -272,7 +276,8 @@ fn machine(path: &Path) -> Result<Option<CaseMachine>, Failure> {
         }
     }
     let read = CaseMachine::from_bytes(&bytes);
-    read.map(Some).ok_or_else(|| Failure::file(path, "not the machine of a match"))
+    read.map(Some)
+        .ok_or_else(|| Failure::file(path, "not the machine of a match"))
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

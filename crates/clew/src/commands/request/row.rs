@@ -4,8 +4,8 @@ use super::folder::Folder;
 use crate::failure::Failure;
 use crate::groups::check;
 use clew_evidence::{
-    CheckedGroup, CombineError, GroupFile, Judgement, Opening, Refused, Request, RowQuestion, Share,
-    combine_opening, judge_opening,
+    CheckedGroup, CombineError, GroupFile, Judgement, Opening, Refused, Request, RowQuestion,
+    Share, combine_opening, judge_opening,
 };
 use clew_service::manager::ManagerClient;
 use std::path::Path;
@@ -38,7 +38,8 @@ pub async fn ask(
     let url = folder.manager()?;
     let client = ManagerClient::new(&url).map_err(Failure::new)?;
     let question = RowQuestion::new(&packet, shares).and_then(|question| question.encode());
-    let question = question.ok_or_else(|| Failure::new("the packet is too long to be asked about"))?;
+    let question =
+        question.ok_or_else(|| Failure::new("the packet is too long to be asked about"))?;
     let text = client.row(question).await.map_err(Failure::new)?;
     let bytes = client.group().await.map_err(Failure::new)?;
     let group = GroupFile::from_bytes(&bytes);
@@ -70,8 +71,10 @@ fn continues(earlier: &CheckedGroup, later: &CheckedGroup) -> Result<(), Failure
         && later.epoch_id(newest) == earlier.epoch_id(newest);
     match is_same {
         true => Ok(()),
-        false => Err(Failure::new("the manager shows another history of the group")
-            .hint("compare epoch ids: clew group list GROUPFILE")
-            .no()),
+        false => Err(
+            Failure::new("the manager shows another history of the group")
+                .hint("compare epoch ids: clew group list GROUPFILE")
+                .no(),
+        ),
     }
 }

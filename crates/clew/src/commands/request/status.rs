@@ -95,7 +95,9 @@ fn tell(folder: &Folder, progress: &Progress, as_json: bool) {
     say!("  reference  {}", folder.warrant.draft().reference);
     for event in &progress.events {
         let when = event.time.map(|time| clock::to_the_second(time.as_nanos()));
-        let place = event.place.map(|place| format!(", entry {place} of the log"));
+        let place = event
+            .place
+            .map(|place| format!(", entry {place} of the log"));
         say!(
             "  {:<20}  {}{}",
             when.unwrap_or_default(),

@@ -83,7 +83,11 @@ async fn answer(context: &Context, pending: &mut Pending) -> Result<(), Failure>
         match answering.turn(&topic).await {
             Ok(lines) => lines.iter().for_each(|line| say!("{line}")),
             Err(failure) => {
-                mention!("clew: request {}: {}", clew_wire::Hex(&topic[..4]), failure.message);
+                mention!(
+                    "clew: request {}: {}",
+                    clew_wire::Hex(&topic[..4]),
+                    failure.message
+                );
                 failed.insert(topic);
             }
         }
@@ -125,7 +129,10 @@ fn keys(context: &Context) -> Result<Vec<(PathBuf, TrusteeKeyFile)>, Failure> {
     for entry in entries {
         let path = entry.map_err(|error| Failure::io(&folder, &error))?.path();
         if path.extension().is_some_and(|ending| ending == "key") {
-            keys.push((path.clone(), context.identity.load::<TrusteeKeyFile>(&path)?));
+            keys.push((
+                path.clone(),
+                context.identity.load::<TrusteeKeyFile>(&path)?,
+            ));
         }
     }
     keys.sort_by_key(|(_, key)| key.since);
@@ -167,7 +174,9 @@ pub fn refuse(home: &Home, arguments: &TrusteeRefuse) -> Result<Option<Status>, 
     };
     let identity = home.identity(&answer.unlock)?;
     let failed = Record::at(home.dir(), &topic).review()?;
-    let failed = failed.map(|reviewed| reviewed.answer).filter(|rule| *rule > 1);
+    let failed = failed
+        .map(|reviewed| reviewed.answer)
+        .filter(|rule| *rule > 1);
     let rule = match arguments.because.as_deref().map(rule_number) {
         Some(None) => {
             return Err(Failure::new("--because: not the name of a rule")
@@ -178,7 +187,10 @@ pub fn refuse(home: &Home, arguments: &TrusteeRefuse) -> Result<Option<Status>, 
     };
     let group = home.group()?.id();
     order::put(home.dir(), &topic, group, Answer::No(rule), &identity.key)?;
-    say!("refused: clew trustee serve logs it, rule {}", said_answer(rule));
+    say!(
+        "refused: clew trustee serve logs it, rule {}",
+        said_answer(rule)
+    );
     Ok(Some(Status::Yes))
 }
 
@@ -220,13 +232,15 @@ pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
 /// How far a request is, for its trustee.
 fn state(record: &Record) -> Result<&'static str, Failure> {
     let decision = record.decision()?.map(|(_, answer)| answer);
-    Ok(match (decision, record.order()?.is_some(), record.has_given()?) {
-        (_, _, true) => "share given",
-        (Some(Answer::Yes), _, _) => "approved, in the log",
-        (Some(Answer::No(_)), _, _) => "refused, in the log",
-        (None, true, _) => "decided, not in the log yet",
-        (None, false, _) => "waiting",
-    })
+    Ok(
+        match (decision, record.order()?.is_some(), record.has_given()?) {
+            (_, _, true) => "share given",
+            (Some(Answer::Yes), _, _) => "approved, in the log",
+            (Some(Answer::No(_)), _, _) => "refused, in the log",
+            (None, true, _) => "decided, not in the log yet",
+            (None, false, _) => "waiting",
+        },
+    )
 }
 
 /// What an operator has to see before it decides.
@@ -244,9 +258,17 @@ fn tell(reviewed: &Reviewed) {
         say!("  issued by  {}", facts.issuer);
         say!("  with key   {}", facts.issuer_key);
         say!("  expires    {}", at(facts.expires));
-        say!("  signatures {} in the warrant; this one {}", facts.signatures, facts.covers);
+        say!(
+            "  signatures {} in the warrant; this one {}",
+            facts.signatures,
+            facts.covers
+        );
     }
-    say!("  log        entry {}, added {}", reviewed.place, at(reviewed.logged));
+    say!(
+        "  log        entry {}, added {}",
+        reviewed.place,
+        at(reviewed.logged)
+    );
     match &reviewed.why {
         None => say!("  checked    every rule holds, at {}", at(reviewed.checked)),
         Some(why) => say!("  checked    {why}, at {}", at(reviewed.checked)),

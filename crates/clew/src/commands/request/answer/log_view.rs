@@ -53,7 +53,10 @@ impl<'a> LogView<'a> {
     /// # Errors
     /// The log does not answer, or its proof does not hold.
     pub async fn proof(&self, place: u64) -> Result<Proof, Failure> {
-        let (log, now) = (&self.answering.exchange.log, clock::now_ns() / 1_000_000_000);
+        let (log, now) = (
+            &self.answering.exchange.log,
+            clock::now_ns() / 1_000_000_000,
+        );
         let proof = log.prove_under(self.note.clone(), place, &self.policy, now);
         proof.await.map_err(unreachable)
     }

@@ -73,7 +73,9 @@ pub fn find(dir: &Path, prefix: &str) -> Result<Option<[u8; 32]>, Failure> {
         .filter(|topic| Hex(topic).to_string().starts_with(&prefix));
     match (found.next(), found.next()) {
         (one, None) => Ok(one),
-        _ => Err(Failure::new(format!("{prefix}: several requests have this id"))
-            .hint("use more of its digits")),
+        _ => Err(
+            Failure::new(format!("{prefix}: several requests have this id"))
+                .hint("use more of its digits"),
+        ),
     }
 }

@@ -1,29 +1,23 @@
 //! One turn about one request.
 
+use super::give::{Given, candidate};
 use super::log_view::{self, LogView};
 use super::order;
-use super::record::{DECISION, Facts, REVIEWED, Record, Reviewed, SHARE};
+use super::record::{Facts, REVIEWED, Record, Reviewed, SHARE};
 use super::{Answering, REQUESTS};
 use crate::clock;
 use crate::commands::coverage::Coverage;
-use crate::commands::request::exchange::unlogged;
 use crate::commands::request::matter::{Asked, NotAsked};
 use crate::failure::Failure;
-use crate::random;
 use clew_evidence::{
-    Asked as Verified, DeviceFingerprint, FoundRow, Question, Request, Share, WallTime, Warrant,
-    WarrantError,
+    Asked as Verified, DeviceFingerprint, Question, Request, WallTime, Warrant, WarrantError,
 };
-use clew_group::curve::G1;
-use clew_group::quorum::Set;
 use clew_keys::TrusteeKeyFile;
 use clew_log::Proof;
 use clew_log::entry::{Answer, Body, Logged};
 use clew_trustee::approval::{Shown, ShownLog, Unapproved};
-use clew_trustee::request::{
-    CaseFile, CaseMachine, Desk, Done, Message, Posted, Todo, decided, sealed_share,
-};
-use clew_trustee::rules::{Candidate, Case};
+use clew_trustee::request::{CaseFile, Desk, Done, Message, Posted, Todo, decided};
+use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use clew_wire::Hex;
 use std::time::Duration;
@@ -33,12 +27,12 @@ const STEPS_MAX: usize = 16;
 /// Most case files of one topic that are compared with the log.
 const CASES_MAX: usize = 8;
 /// The rules `case`, `packet` and `trustee-key` (`spec/opening.md` 3.1).
-const RULE_CASE: u8 = 28;
+pub const RULE_CASE: u8 = 28;
 const RULE_PACKET: u8 = 29;
 const RULE_KEY: u8 = 30;
 
 /// Why a step was not done.
-enum Stop {
+pub enum Stop {
     /// The board, the log or the disk: later it may work.
     Later(Failure),
     /// The request breaks a rule.
@@ -61,15 +55,15 @@ impl From<TrusteeError> for Stop {
 }
 
 /// A case whose requester is the author of the log's entry.
-struct Open<'a> {
-    answering: &'a Answering<'a>,
-    topic: &'a [u8; 32],
-    record: Record,
-    case: CaseFile,
+pub struct Open<'a> {
+    pub answering: &'a Answering<'a>,
+    pub topic: &'a [u8; 32],
+    pub record: Record,
+    pub case: CaseFile,
     requester: [u8; 32],
     logged: WallTime,
-    key: &'a TrusteeKeyFile,
-    responder: Responder<'a>,
+    pub key: &'a TrusteeKeyFile,
+    pub responder: Responder<'a>,
 }
 
 /// Does what is next, until others have to act.
@@ -346,7 +340,7 @@ impl Open<'_> {
     }
 
     /// The request, made of the warrant and of the packet.
-    fn asked(&self) -> Result<Asked, Stop> {
+    pub fn asked(&self) -> Result<Asked, Stop> {
         let (group, frame) = (self.answering.group, self.case.frame.into());
         let machine = self.case.machine.clone();
         let path = self.record.packets();
@@ -372,7 +366,7 @@ impl Open<'_> {
         Ok(asked)
     }
 
-    fn shown<'c>(
+    pub fn shown<'c>(
         &'c self,
         request: &'c Request,
         packet: &'c clew_evidence::Packet<'c>,
@@ -420,131 +414,6 @@ impl Open<'_> {
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
         })
     }
-
-    /// Has the decision logged, and posts the log's proof of it.
-    async fn decide(&self, view: &LogView<'_>, answer: Answer) -> Result<String, Stop> {
-        let place = self.case.place.get();
-        if answer == Answer::Yes {
-            let asked = self.asked()?;
-            let proof = view.proof(place).await?;
-            let request = asked.request.clone().at_place(self.case.place);
-            let packet = asked.evidence.packet();
-            let case = self.shown(&request, &packet, (view, &proof, None));
-            let key = self.answering.exchange.key().signing_key();
-            self.responder.decide(case, &key, clock::now_ns())?;
-        }
-        let body = Body::Decision {
-            place,
-            trustee: self.key.trustee().index(),
-            answer,
-        };
-        let proof = self.answering.exchange.log(&body, view.policy()).await;
-        let proof = proof.map_err(|error| unlogged(&error))?;
-        let message = Message::Decision(Box::new(proof));
-        self.record.put_message(DECISION, &message)?;
-        self.answering.exchange.say(*self.topic, &message).await?;
-        let what = match answer {
-            Answer::Yes => "approved",
-            Answer::No(_) => "refused",
-        };
-        Ok(format!("request {}: {what}, and logged", short(self.topic)))
-    }
-
-    /// Computes a share or a step of a match, keeps what is posted, posts it.
-    async fn give(&self, view: &LogView<'_>, what: Given) -> Result<String, Stop> {
-        let asked = self.asked()?;
-        let proof = view.proof(self.case.place.get()).await?;
-        let decision = match self.record.decision()? {
-            Some((place, _)) => view.proof(place).await?,
-            None => return Err(Failure::new("the decision is not on the disk").into()),
-        };
-        let request = asked.request.clone().at_place(self.case.place);
-        let packet = asked.evidence.packet();
-        let case = self.shown(&request, &packet, (view, &proof, Some(&decision)));
-        let share = self.share(case, &asked.machine, &what)?;
-        let (attempt, name) = what.named();
-        let message = match what {
-            Given::Opening | Given::Match { .. } => self.sealed(&share, attempt)?,
-            Given::Commitment { .. } | Given::Blind { .. } => Message::Step {
-                attempt,
-                share: Box::new(share),
-            },
-        };
-        self.record.put_message(&name, &message)?;
-        self.answering.exchange.say(*self.topic, &message).await?;
-        Ok(format!("request {}: {name} given", short(self.topic)))
-    }
-
-    fn share(
-        &self,
-        case: Case<'_>,
-        machine: &Option<CaseMachine>,
-        what: &Given,
-    ) -> Result<Share, Stop> {
-        let (now, mut rng) = (clock::now_ns(), random::os());
-        if let Given::Opening = what {
-            return Ok(self.responder.open(case, now, &mut rng)?);
-        }
-        let candidate = candidate(machine)?;
-        let (found, base) = candidate.ok_or_else(|| {
-            Stop::Rule(RULE_CASE, "the case has no machine (rule case)".to_owned())
-        })?;
-        let with = Candidate {
-            found: &found,
-            base: &base,
-        };
-        let responder = &self.responder;
-        Ok(match what {
-            Given::Opening => responder.open(case, now, &mut rng)?,
-            Given::Commitment { set, .. } => responder.commit(case, with, *set, now, &mut rng)?,
-            Given::Blind { commitments, .. } => responder.reveal(case, with, commitments, now)?,
-            Given::Match { blinds, .. } => responder.compare(case, with, blinds, now, &mut rng)?,
-        })
-    }
-
-    fn sealed(&self, share: &Share, attempt: u8) -> Result<Message, Stop> {
-        let warrant = Warrant::decode(&self.case.warrant).map_err(Failure::new)?;
-        let to = warrant.draft().requester.encryption;
-        let own = self.answering.exchange.board.author();
-        let sealed = sealed_share(share, &to, &own, attempt, &mut random::os());
-        Ok(Message::Share {
-            time: WallTime::from_nanos(clock::now_ns()),
-            trustee: share.trustee,
-            attempt,
-            sealed: sealed.ok_or_else(|| Failure::new("the requester's key is weak"))?,
-        })
-    }
-}
-
-/// What is given.
-enum Given {
-    Opening,
-    Commitment { attempt: u8, set: Set },
-    Blind { attempt: u8, commitments: Vec<Share> },
-    Match { attempt: u8, blinds: Vec<Share> },
-}
-
-impl Given {
-    /// The attempt, and the name of the file.
-    fn named(&self) -> (u8, String) {
-        match self {
-            Self::Opening => (0, SHARE.to_owned()),
-            Self::Commitment { attempt, .. } => (*attempt, format!("commitment-{attempt}")),
-            Self::Blind { attempt, .. } => (*attempt, format!("blind-{attempt}")),
-            Self::Match { attempt, .. } => (*attempt, format!("{SHARE}-{attempt}")),
-        }
-    }
-}
-
-/// The machine of a match, decoded.
-fn candidate(machine: &Option<CaseMachine>) -> Result<Option<(FoundRow, G1)>, Stop> {
-    let Some(machine) = machine else {
-        return Ok(None);
-    };
-    let found = machine.found().ok_or_else(|| {
-        Stop::Rule(RULE_CASE, "the case's machine does not decode (rule case)".to_owned())
-    })?;
-    Ok(Some(found))
 }
 
 /// The first digits of a request's id.
