@@ -37,6 +37,7 @@ mod register;
 mod register_file;
 mod request;
 mod row;
+mod row_question;
 mod search;
 mod share;
 mod warrant;
@@ -54,8 +55,8 @@ pub use group_file::{
 };
 pub use judge::{
     AnchorFault, Anchored, Asked, Caveat, CombineError, Combined, Fault, JudgeRule, Judgement,
-    Refused, ShareFault, combine_match, combine_opening, gather_blinds, gather_commitments,
-    judge_match, judge_opening,
+    Refused, RequestFault, Requested, ShareFault, combine_match, combine_opening, gather_blinds,
+    gather_commitments, judge_match, judge_opening,
 };
 pub use locator::Locator;
 pub use merkle::{appended_nodes, consistency, inclusion, root};
@@ -72,6 +73,7 @@ pub use register_file::{
 };
 pub use request::{Packet, Question, REQUEST_BYTES, Request};
 pub use row::{MAX_ROW_BYTES, Row};
+pub use row_question::{ROW_QUESTION_BYTES_MAX, RowQuestion};
 pub use search::{FoundRow, OpenedBase, Search, base_hash};
 pub use share::{Share, Step};
 pub use warrant::{

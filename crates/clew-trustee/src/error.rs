@@ -1,6 +1,6 @@
 //! Why a trustee gives no share.
 
-use crate::approval::Unapproved;
+use crate::approval::{BEFORE, Unapproved};
 use crate::rules::Limit;
 use clew_evidence::{CombineError, Fault};
 use clew_group::quorum::QuorumError;
@@ -63,6 +63,24 @@ pub enum TrusteeError {
         /// The system's reason.
         error: io::Error,
     },
+}
+
+impl TrusteeError {
+    /// Returns the number of the rule by which a request is refused (`spec/opening.md` 3.1). Returns
+    /// `None` if nothing is wrong with the request.
+    pub fn number(&self) -> Option<u8> {
+        let before = |at: usize| Some(BEFORE[at].0);
+        match self {
+            Self::Unapproved(rule) => Some(rule.number()),
+            Self::Fault(_) => before(1),
+            Self::OtherGroup | Self::OtherSharing { .. } | Self::NoMatches => before(2),
+            Self::Ledger {
+                error: LedgerError::Limit(_),
+                ..
+            } => before(3),
+            _ => None,
+        }
+    }
 }
 
 impl From<Unapproved> for TrusteeError {

@@ -14,8 +14,10 @@ pub mod approval;
 pub mod dkg;
 mod error;
 pub mod policy;
+pub mod request;
 mod responder;
 pub mod rules;
+pub mod sealed;
 mod storage;
 
 pub use error::{LedgerError, TrusteeError};

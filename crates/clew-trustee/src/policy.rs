@@ -137,7 +137,7 @@ impl Policy {
     }
 
     /// Returns what a proof of this log needs.
-    pub(crate) fn of_log(&self, log: &GroupLog) -> clew_log::Policy {
+    pub fn of_log(&self, log: &GroupLog) -> clew_log::Policy {
         clew_log::Policy {
             log: log.key().clone(),
             witnesses: self.witnesses.clone(),

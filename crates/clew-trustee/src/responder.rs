@@ -50,6 +50,26 @@ impl<'a> Responder<'a> {
         self.stem.with_extension("ledger")
     }
 
+    /// What the trustee remembers of the group and its log: a proof of consistency leads from there.
+    ///
+    /// # Errors
+    /// [`TrusteeError::Io`].
+    pub fn seen(&self) -> Result<Option<approval::Seen>, TrusteeError> {
+        match Memory::is_kept(&self.stem) {
+            true => Memory::lock(&self.stem)?.read(),
+            false => Ok(None),
+        }
+    }
+
+    /// Checks everything that has to hold before a decision, but keeps no ledger: for the operator to
+    /// see. What was seen of the log is on disk before this returns.
+    ///
+    /// # Errors
+    /// As [`Self::open`], without the limits of the ledger.
+    pub fn review(&self, case: Case<'_>, now: u64) -> Result<(), TrusteeError> {
+        self.approve(case, Stage::Decide, now).map(drop)
+    }
+
     /// Gives a share towards opening. `now` is in nanoseconds since 1970.
     ///
     /// # Errors

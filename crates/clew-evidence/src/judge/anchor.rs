@@ -77,7 +77,7 @@ impl Judgement {
     ) -> Result<Anchored, AnchorFault> {
         let extra = proof.extra.as_deref().ok_or(AnchorFault::Entry)?;
         let logged = Logged::decode(extra).ok_or(AnchorFault::Entry)?;
-        let policy = policy(group, proof, witnesses, threshold)?;
+        let policy = policy(group, proof, witnesses, threshold).ok_or(AnchorFault::Log)?;
         policy
             .check(proof, tree::leaf(extra), u64::MAX)
             .map_err(AnchorFault::Proof)?;
@@ -108,17 +108,17 @@ impl Judgement {
     }
 }
 
-/// What the proof needs, under the log of the group that it names.
-fn policy(
+/// What the proof needs, under the log of the group that it names. `None` if the group has no such log.
+pub(super) fn policy(
     group: &GroupFile,
     proof: &Proof,
     witnesses: &[VerifierKey],
     threshold: usize,
-) -> Result<Policy, AnchorFault> {
+) -> Option<Policy> {
     let signed = |key: &VerifierKey| proof.checkpoint.signature(key).is_ok();
     let log = group.logs().find(|log| signed(log.key()));
-    Ok(Policy {
-        log: log.ok_or(AnchorFault::Log)?.key().clone(),
+    Some(Policy {
+        log: log?.key().clone(),
         witnesses: witnesses.to_vec(),
         threshold,
         max_age: None,
@@ -126,7 +126,7 @@ fn policy(
 }
 
 /// The time by which so many witnesses had cosigned: fewer than that may lie.
-fn cosigned(proof: &Proof, witnesses: &[VerifierKey], threshold: usize) -> WallTime {
+pub(super) fn cosigned(proof: &Proof, witnesses: &[VerifierKey], threshold: usize) -> WallTime {
     let line = |key| proof.checkpoint.signature(key).ok();
     let times = witnesses.iter().filter_map(line);
     let times = times.filter_map(|line| Cosignature::decode(&line.bytes));

@@ -6,6 +6,7 @@ mod caveat;
 mod combine;
 mod fault;
 mod gather;
+mod requested;
 
 pub use anchor::{AnchorFault, Anchored};
 pub use asked::Asked;
@@ -13,6 +14,7 @@ pub use caveat::Caveat;
 pub use combine::{CombineError, Combined, combine_match, combine_opening};
 pub use fault::{Fault, JudgeRule};
 pub use gather::{Refused, ShareFault, gather_blinds, gather_commitments};
+pub use requested::{RequestFault, Requested};
 
 use crate::credential::Credential;
 use crate::evidence::{Match, Opening};
@@ -55,6 +57,8 @@ pub struct Judgement {
     pub signed: bool,
     /// What an anchor shows, once [`Self::anchor`] checked one.
     pub anchored: Option<Anchored>,
+    /// Where the log has the request, once [`Self::requested`] checked it.
+    pub requested: Option<Requested>,
     /// What it does not prove.
     pub caveats: Vec<Caveat>,
 }
@@ -91,6 +95,7 @@ impl Judgement {
             asked: request.asked_packet,
             signed,
             anchored: None,
+            requested: None,
             caveats: Caveat::of(group, request, found, signed),
         }
     }

@@ -158,6 +158,20 @@ impl LogClient {
     /// The log does not answer, has no such entry, or the proof does not hold.
     pub async fn prove(&self, place: u64, policy: &Policy, now: u64) -> Result<Proof> {
         let note = self.checkpoint().await?;
+        self.prove_under(note, place, policy, now).await
+    }
+
+    /// Proves that an entry is in the log, under a checkpoint of it. See [`Self::prove`].
+    ///
+    /// # Errors
+    /// As [`Self::prove`].
+    pub async fn prove_under(
+        &self,
+        note: Note,
+        place: u64,
+        policy: &Policy,
+        now: u64,
+    ) -> Result<Proof> {
         let size = policy.checkpoint(&note, now)?.size;
         if place >= size {
             return Err(LogClientError::Answer("that long: it has no such entry"));

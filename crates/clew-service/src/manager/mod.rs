@@ -12,6 +12,7 @@ mod member;
 mod metrics;
 mod proofs;
 mod routes;
+mod rows;
 mod sender;
 mod worker;
 
@@ -22,5 +23,6 @@ pub use log::ManagedLog;
 pub use member::{FRESH, NotAccepted, NotSeen, Seen};
 pub use metrics::Metrics;
 pub use routes::router;
+pub use rows::RowService;
 pub use sender::{SendError, send_outbox};
 pub use worker::{Manager, ManagerOptions, PUBLISH_LAG, QUEUE_MAX};

@@ -3,7 +3,8 @@
 
 mod rule;
 
-pub use rule::Unapproved;
+pub(crate) use rule::BEFORE;
+pub use rule::{Unapproved, rule_name, rule_number};
 
 use crate::policy::{Policy, Waivable};
 use crate::rules::Case;

@@ -57,6 +57,9 @@ pub enum Unapproved {
     /// The log does not have the trustee's own yes.
     #[error("the log does not have this trustee's decision yet")]
     LogDecision,
+    /// The trustee's operator says no.
+    #[error("the trustee's operator refused")]
+    Operator,
 }
 
 impl Unapproved {
@@ -79,6 +82,7 @@ impl Unapproved {
             Self::LogOlder => "log-older",
             Self::LogConsistency => "log-consistency",
             Self::LogDecision => "log-decision",
+            Self::Operator => "operator",
         }
     }
 }
@@ -103,6 +107,7 @@ impl Unapproved {
             Self::WarrantRequester => 24,
             Self::LogDecision => 25,
             Self::LogUnexpected => 26,
+            Self::Operator => 27,
         }
     }
 
@@ -114,6 +119,49 @@ impl Unapproved {
         }
     }
 }
+
+/// Returns the name of the rule with that number: of this module's rules, and of those before them
+/// (`spec/opening.md` 3.1). Returns `None` for numbers that this version does not know.
+pub fn rule_name(number: u8) -> Option<&'static str> {
+    let of_warrants = WarrantRule::ALL.map(Unapproved::Warrant);
+    let others = [
+        Unapproved::GroupOlder,
+        Unapproved::GroupFork,
+        Unapproved::NoPolicy,
+        Unapproved::WarrantMissing,
+        Unapproved::WarrantText,
+        Unapproved::WarrantIssuer,
+        Unapproved::LogMissing,
+        Unapproved::LogPolicy,
+        Unapproved::LogProof(ProofError::Origin),
+        Unapproved::LogOlder,
+        Unapproved::LogConsistency,
+        Unapproved::LogEntry,
+        Unapproved::WarrantRequester,
+        Unapproved::LogDecision,
+        Unapproved::LogUnexpected,
+        Unapproved::Operator,
+    ];
+    let all = others.iter().chain(&of_warrants);
+    let named = all.map(|rule| (rule.number(), rule.as_str()));
+    named
+        .chain(BEFORE)
+        .find(|(of, _)| *of == number)
+        .map(|(_, name)| name)
+}
+
+/// Returns the number of the rule with that name. Returns `None` if there is no such rule.
+pub fn rule_number(name: &str) -> Option<u8> {
+    (2..=u8::MAX).find(|number| rule_name(*number) == Some(name))
+}
+
+/// The numbers of rules that come before those of warrants and logs.
+pub(crate) const BEFORE: [(u8, &str); 4] = [
+    (28, "case"),
+    (29, "packet"),
+    (30, "trustee-key"),
+    (31, "ledger"),
+];
 
 fn of_warrant(rule: WarrantRule) -> u8 {
     match rule {
@@ -161,6 +209,7 @@ mod tests {
             Unapproved::WarrantRequester,
             Unapproved::LogDecision,
             Unapproved::LogUnexpected,
+            Unapproved::Operator,
         ];
         for rule in &all {
             let row = format!("| {} | `{}` |", rule.number(), rule.as_str());
@@ -170,6 +219,17 @@ mod tests {
         let numbers = all.iter().chain(&of_warrants).map(Unapproved::number);
         let mut numbers: Vec<u8> = numbers.collect();
         numbers.sort_unstable();
-        assert_eq!(numbers, (2..=26).collect::<Vec<_>>());
+        assert_eq!(numbers, (2..=27).collect::<Vec<_>>());
+        for number in 2..=31 {
+            let name = rule_name(number).unwrap();
+            let row = format!("| {number} | `{name}` |");
+            assert!(
+                SPECIFICATION.contains(&row) || (7..=17).contains(&number),
+                "{row}"
+            );
+        }
+        assert_eq!(rule_name(32), None);
+        assert_eq!(rule_number("operator"), Some(27));
+        assert_eq!(rule_number("yes"), None);
     }
 }

@@ -1,18 +1,21 @@
 //! What a dealer hands out, and what the deals of all dealers add up to.
 
 use super::hello::message;
-use super::seal::{self, SEALED_BYTES};
 use super::{DkgError, Participants, Plan};
+use crate::sealed::{self, SEALING_BYTES};
 use clew_evidence::SharingRecord;
 use clew_evidence::wire::Reader;
 use clew_group::curve::G1_BYTES;
-use clew_group::quorum::{Broadcast, DealtShare, Sharing, Trustee};
+use clew_group::quorum::{Broadcast, DEALT_SHARE_BYTES, DealtShare, Sharing, Trustee};
 use clew_group::{PROOF_BYTES, domain_separator};
 use clew_keys::TextFile;
 use ed25519_dalek::{Signer, SigningKey};
 use rand_core::CryptoRng;
 
 const SEAL_INFO: &str = "clew-dealt-share-1";
+
+/// Bytes of an encrypted share.
+const SEALED_BYTES: usize = DEALT_SHARE_BYTES + SEALING_BYTES;
 
 /// One dealer's broadcast, and its share for each trustee, encrypted to that trustee's key. Public.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +43,10 @@ impl Deal {
             .zip(&dealt)
             .map(|((trustee, who), dealt)| {
                 let info = info(&context, broadcast.dealer(), trustee);
-                seal::seal(&who.seal_key, dealt, &info, &aad, rng)
-                    .ok_or(DkgError::HelloKey { trustee })
+                let share = dealt.to_bytes();
+                let sealed = sealed::seal(&who.seal_key, &share, &info, &aad, rng);
+                let sealed = sealed.and_then(|sealed| sealed.try_into().ok());
+                sealed.ok_or(DkgError::HelloKey { trustee })
             });
         let mut deal = Self {
             plan: plan.id(),

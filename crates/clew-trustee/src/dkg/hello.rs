@@ -1,7 +1,7 @@
 //! How trustees make themselves known: the keys that shares are encrypted to and deals are signed with.
 
-use super::seal::KEY_BYTES;
 use super::{DkgError, Plan, hash};
+use crate::sealed::KEY_BYTES;
 use clew_evidence::signed::{SIGNATURE_BYTES, holds, strict_key};
 use clew_evidence::wire::Reader;
 use clew_group::domain_separator;

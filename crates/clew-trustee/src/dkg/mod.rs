@@ -23,7 +23,6 @@ mod proposal;
 mod receive;
 mod record;
 pub mod round;
-mod seal;
 mod state;
 mod step;
 

@@ -1,7 +1,7 @@
 //! What one trustee keeps between the steps.
 
-use super::seal::SealKey;
 use super::{Deal, DkgError, Hello, Participant, Participants, Plan, Role};
+use crate::sealed::SealKey;
 use clew_evidence::wire::Reader;
 use clew_group::quorum::{SecretShare, Trustee};
 use clew_keys::{OpeningShare, TextFile, TrusteeKeyFile};

@@ -213,9 +213,15 @@ pub struct Judge {
     /// Log's proof of an anchor of the capture: shows when the capture existed at the latest
     #[arg(long, value_name = "FILE")]
     pub anchor: Option<PathBuf>,
-    /// Verifier key of a witness that has to have cosigned the anchor's checkpoint (repeatable)
+    /// Log's proof of the request that the evidence answers: shows that it was logged, and when
+    #[arg(long, value_name = "FILE")]
+    pub request: Option<PathBuf>,
+    /// Log's proof of a trustee's decision to answer the request (repeatable)
+    #[arg(long, value_name = "FILE", requires = "request")]
+    pub decision: Vec<PathBuf>,
+    /// Verifier key of a witness that has to have cosigned the log's checkpoints (repeatable)
     /// [default: the log's own word]
-    #[arg(long, value_name = "VKEY", requires = "anchor")]
+    #[arg(long, value_name = "VKEY")]
     pub witness: Vec<VerifierKey>,
     /// Number of these witnesses that are needed [default: more than half]
     #[arg(long, value_name = "K", requires = "witness", value_parser = clap::value_parser!(u8).range(1..))]
@@ -250,6 +256,9 @@ pub struct Bundle {
     /// Warrant that the trustees were shown
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,
+    /// Directory of clew request: adds its warrant, and the log's proofs of request and decisions
+    #[arg(long, value_name = "CASE", conflicts_with = "warrant")]
+    pub case: Option<PathBuf>,
     /// Where to write.
     #[command(flatten)]
     pub out: NewFile,

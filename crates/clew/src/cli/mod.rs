@@ -10,6 +10,7 @@ mod group;
 mod live;
 mod log;
 mod manager;
+mod request;
 mod trustee;
 mod tunnel;
 mod verify;
@@ -35,9 +36,10 @@ pub use manager::{
     AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
     ManagerPlan, ManagerRestore, ManagerServe, ManagerSetLog,
 };
+pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
-    TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeServe,
+    TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeRefuse, TrusteeServe,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,
@@ -116,6 +118,9 @@ pub enum Command {
     /// Draft, sign and show warrants, without which trustees with a policy answer nobody
     #[command(subcommand)]
     Warrant(Warrant),
+    /// Ask a group's trustees through its manager: file, follow, fetch
+    #[command(subcommand)]
+    Request(Request),
     /// Generate or hand on an opening key that nobody holds alone (DKG)
     #[command(subcommand)]
     Trustee(Trustee),

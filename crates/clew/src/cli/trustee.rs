@@ -38,7 +38,7 @@ pub enum Trustee {
     /// Approve a plan: take part in it
     Approve(TrusteeAnswer),
     /// Refuse a plan
-    Refuse(TrusteeAnswer),
+    Refuse(TrusteeRefuse),
     /// Start taking part in a plan: generate the keys that encrypt shares
     Begin(TrusteeBegin),
     /// Deal part of the opening key, or an old share, to all trustees
@@ -57,6 +57,9 @@ pub struct TrusteeInit {
     /// Address of the manager, as clew manager serve prints it
     #[arg(long, value_name = "URL")]
     pub manager: ServiceUrl,
+    /// Address of the group's log [default: below the manager's]
+    #[arg(long, value_name = "URL")]
+    pub log_url: Option<ServiceUrl>,
     /// Name of the trustee
     #[arg(long)]
     pub name: Name,
@@ -101,6 +104,21 @@ pub struct TrusteeAnswer {
     pub dir: PathBuf,
     /// Id that clew trustee list prints, or its beginning
     pub id: String,
+    /// What decrypts the author key, which signs the answer to a request.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew trustee refuse`
+#[derive(Args, Debug)]
+pub struct TrusteeRefuse {
+    /// What is answered.
+    #[command(flatten)]
+    pub of: TrusteeAnswer,
+    /// Request: name of the rule that it breaks, as warrant-expired
+    /// [default: the rule that failed, else operator]
+    #[arg(long, value_name = "RULE")]
+    pub because: Option<String>,
 }
 
 /// The plan and the state, which every step needs.

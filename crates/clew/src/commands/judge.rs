@@ -18,7 +18,7 @@ use clew_log::{KeyKind, VerifierKey};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The rule of `--warrant`.
 const WARRANT_PIN: &str = "warrant-pin";
@@ -33,17 +33,16 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         device,
         json,
         anchor,
-        witness,
-        threshold,
+        request,
+        decision,
+        ..
     } = arguments;
     let (Some(group), Some(input)) = (group, input) else {
         return bundle::judge(arguments);
     };
-    let anchor = anchor.as_deref().map(|proof| Anchor {
-        proof,
-        witnesses: witness,
-        threshold: *threshold,
-    });
+    if anchor.is_none() && request.is_none() && !arguments.witness.is_empty() {
+        return Err(Failure::new("--witness requires --anchor or --request"));
+    }
     let case = Case {
         named: evidence,
         group,
@@ -51,7 +50,10 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
         input,
         warrant: warrant.as_deref(),
         device: device.as_ref(),
-        anchor,
+        anchor: anchor.as_deref(),
+        request: request.as_deref(),
+        decisions: decision,
+        believed: Believed::of(arguments),
         json: *json,
     };
     case.judge()?.tell(*json);
@@ -73,21 +75,35 @@ pub struct Case<'a> {
     pub warrant: Option<&'a Path>,
     /// The device key that the machine has to have.
     pub device: Option<&'a DeviceFingerprint>,
-    /// What the log says of the capture.
-    pub anchor: Option<Anchor<'a>>,
+    /// The log's proof of the capture.
+    pub anchor: Option<&'a Path>,
+    /// The log's proof of the request.
+    pub request: Option<&'a Path>,
+    /// The log's proofs of trustees' decisions.
+    pub decisions: &'a [PathBuf],
+    /// Who has to have seen the log's checkpoints.
+    pub believed: Believed<'a>,
     /// Whether a no is said as JSON.
     pub json: bool,
 }
 
-/// The log's proof of a capture, and who has to have seen the log's checkpoint.
-#[derive(Clone, Copy)]
-pub struct Anchor<'a> {
-    /// The proof.
-    pub proof: &'a Path,
-    /// Keys of witnesses.
+/// Whose word about the log counts.
+#[derive(Clone, Copy, Default)]
+pub struct Believed<'a> {
+    /// Keys of witnesses. Without any, the log's own word counts.
     pub witnesses: &'a [VerifierKey],
     /// How many of them; by default more than half.
     pub threshold: Option<u8>,
+}
+
+impl<'a> Believed<'a> {
+    /// Whom the arguments name.
+    pub fn of(arguments: &'a Judge) -> Self {
+        Self {
+            witnesses: &arguments.witness,
+            threshold: arguments.threshold,
+        }
+    }
 }
 
 /// Evidence that holds.
@@ -128,6 +144,7 @@ impl Case<'_> {
         });
         let mut judgement = judged.map_err(|fault| self.refuted(&fault))?;
         self.anchor(&group, &mut judgement)?;
+        self.requested(&group, file.request(), &mut judgement)?;
         self.check_warrant(file.request())?;
         let allowed = self.check_allowed(file.request())?;
         let matter = Matter::of(self.input, evidence)?;
@@ -165,11 +182,30 @@ impl Case<'_> {
         let Some(anchor) = self.anchor else {
             return Ok(());
         };
-        let (threshold, proof) = (anchor.threshold()?, read_proof(anchor.proof)?);
-        let capture = file_hash(self.input, None)?;
-        let anchored = judgement.anchor(group, &proof, &capture, anchor.witnesses, threshold);
+        let (threshold, proof) = (self.believed.threshold()?, read_proof(anchor)?);
+        let (capture, witnesses) = (file_hash(self.input, None)?, self.believed.witnesses);
+        let anchored = judgement.anchor(group, &proof, &capture, witnesses, threshold);
         let anchored = anchored.map_err(|fault| self.no(fault.as_str(), None, fault));
         anchored.map(drop)
+    }
+
+    /// Adds where the log has the request, if that was asked for.
+    fn requested(
+        &self,
+        group: &CheckedGroup,
+        request: &Request,
+        judgement: &mut Judgement,
+    ) -> Result<(), Failure> {
+        let Some(path) = self.request else {
+            return Ok(());
+        };
+        let (threshold, filed) = (self.believed.threshold()?, read_proof(path)?);
+        let decisions = self.decisions.iter().map(|path| read_proof(path));
+        let decisions = decisions.collect::<Result<Vec<_>, _>>()?;
+        let (proofs, witnesses) = ((&filed, &decisions[..]), self.believed.witnesses);
+        let requested = judgement.requested(group, request, proofs, witnesses, threshold);
+        let requested = requested.map_err(|fault| self.no(fault.as_str(), None, fault));
+        requested.map(drop)
     }
 
     /// If the warrant that was given has clew's own form: that it holds and allows the request.
@@ -199,7 +235,7 @@ impl Case<'_> {
     }
 }
 
-impl Anchor<'_> {
+impl Believed<'_> {
     /// How many of the witnesses are needed.
     fn threshold(&self) -> Result<usize, Failure> {
         let witnesses = self.witnesses;
@@ -244,7 +280,7 @@ pub enum EvidenceFile {
 
 impl EvidenceFile {
     /// Reads either; what it holds is not judged.
-    fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {
+    pub fn decode(text: &str, group: &CheckedGroup) -> Result<Self, ReadError> {
         match Opening::decode(text, group) {
             Err(ReadError::Text(TextError::Label { .. })) => {}
             opening => return Ok(Self::Opening(Box::new(opening?))),

@@ -17,6 +17,7 @@ mod open;
 mod opening_key;
 mod packet;
 mod register;
+mod request;
 mod restore;
 mod share;
 mod show;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli, matches: &ArgMatches) -> Result<Status, Failure> {
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Warrant(arguments) => warrant::run(&arguments),
+        Command::Request(arguments) => request::run(&arguments),
         Command::Trustee(arguments) => trustee::run(&arguments),
         Command::Log(arguments) => log::run(arguments),
         Command::Flow(arguments) => flow::run(arguments),

@@ -44,6 +44,18 @@ pub fn run(arguments: &Open) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// Combines shares to an opening, with the row that the register has.
+///
+/// # Errors
+/// Too few shares are good, or no row fits.
+pub fn opened(
+    register: &Register,
+    evidence: &Evidence,
+    shares: &[Share],
+) -> Result<Combined<Opening>, Failure> {
+    open(register, evidence, shares, Q::No).map(|(opened, _)| opened)
+}
+
 /// Writes evidence, once its row is kept good.
 fn put(register: &mut Register, output: &Path, evidence: &EvidenceFile) -> Result<(), Failure> {
     register.keep(evidence.row())?;

@@ -2,7 +2,10 @@
 
 use super::coverage::Matter;
 use crate::clock;
-use clew_evidence::{Anchored, Caveat, GroupFile, Judgement, KeyOrigin, Origin, short_epoch_id};
+use clew_evidence::{
+    Anchored, Caveat, DeviceFingerprint, GroupFile, Judgement, KeyOrigin, Origin, Requested,
+    WallTime, short_epoch_id,
+};
 use clew_wire::Hex;
 use serde_json::{Value, json};
 
@@ -50,6 +53,19 @@ fn object(
             "time": clock::rfc3339(anchored.time.as_nanos()),
             "in_time": anchored.is_in_time,
             "witnessed": anchored.is_witnessed,
+        });
+    }
+    if let Some(requested) = &judgement.requested {
+        let approved = requested.approved.iter().map(
+            |(trustee, time)| json!({"trustee": trustee, "time": clock::rfc3339(time.as_nanos())}),
+        );
+        object["requested"] = json!({
+            "place": requested.place,
+            "logged": clock::rfc3339(requested.logged.as_nanos()),
+            "cosigned": requested.cosigned.map(|time| clock::rfc3339(time.as_nanos())),
+            "witnesses": requested.witnesses,
+            "requester": DeviceFingerprint::of(&requested.requester).to_string(),
+            "approved": approved.collect::<Vec<_>>(),
         });
     }
     object
@@ -119,6 +135,9 @@ pub fn facts(
     if let Some(anchored) = &judgement.anchored {
         facts.insert(4, ("anchored", anchor_sentence(anchored, *epoch)));
     }
+    if let Some(requested) = &judgement.requested {
+        facts.extend(request_facts(requested));
+    }
     match &judgement.device {
         Some(device) => {
             facts.push(("device", device.to_string()));
@@ -142,6 +161,31 @@ fn anchor_sentence(anchored: &Anchored, epoch: u32) -> String {
     };
     let time = clock::to_the_second(anchored.time.as_nanos());
     format!("existed at {time}, {when}, as {by}")
+}
+
+/// Where the log has the request, and whose yes.
+fn request_facts(requested: &Requested) -> Vec<(&'static str, String)> {
+    let at = |time: WallTime| clock::to_the_second(time.as_nanos());
+    let (place, logged) = (requested.place, at(requested.logged));
+    let by = match requested.cosigned {
+        Some(time) => format!(
+            "cosigned by {} of your witnesses by {}",
+            requested.witnesses,
+            at(time)
+        ),
+        None => "as the log alone says".to_owned(),
+    };
+    let mut facts = vec![(
+        "request",
+        format!("entry {place} of the log, added {logged}, {by}"),
+    )];
+    for (trustee, time) in &requested.approved {
+        facts.push((
+            "",
+            format!("trustee {trustee} approved it at {}", at(*time)),
+        ));
+    }
+    facts
 }
 
 fn place(how: KeyOrigin) -> &'static str {

@@ -128,33 +128,15 @@ fn request(arguments: &WarrantRequest) -> Result<Status, Failure> {
     let asked = Request::new(&group, scope.question, &evidence.packet(), Some(hash));
     let asked = asked.ok_or_else(|| Failure::new("bbs04 groups do not support matches"))?;
     let now = clock::wall_time();
-    let allowed = warrant.check_request(&asked);
-    let allowed = allowed.and_then(|()| warrant.check_time(now));
-    allowed.map_err(|rule| Failure::file(path, rule))?;
     let key = arguments
         .unlock
         .load(&arguments.key, AuthorKeyFile::decode)?;
-    if key.public().signs.as_bytes() != &warrant.draft().requester.key {
-        return Err(Failure::file(path, "the warrant names another requester")
-            .hint("use --key with the key that the warrant names"));
-    }
+    check_allowed(path, &warrant, &asked, &key, now)?;
     let mut salt = [0; 32];
     random::os().fill_bytes(&mut salt);
+    let seal = arguments.seal.map(|days| now + u32::from(days) * DAY);
     let file = text.as_bytes().to_vec();
-    let shown = LoggedWarrant { salt, file };
-    let body = Body::Request(Filed {
-        asks: match scope.question {
-            Question::Opening => Asks::Opening,
-            Question::Match { .. } => Asks::Match,
-        },
-        request: asked.logged_id(),
-        signatures: scope.digests.len() as u32,
-        warrant: shown.hash(),
-        seal: match arguments.seal {
-            None => Seal::Open(shown),
-            Some(days) => Seal::Until(now + u32::from(days) * DAY),
-        },
-    });
+    let body = filing(&asked, &warrant, LoggedWarrant { salt, file }, seal);
     let entry = Entry::sign(group.id().0, now, body, &key.signing_key());
     let entry = entry.ok_or_else(|| Failure::file(path, "too long for a log's entry"))?;
     put(output, &entry.encode())?;
@@ -164,6 +146,50 @@ fn request(arguments: &WarrantRequest) -> Result<Status, Failure> {
     }
     say!("  Next: add it to the log, and give its proof to the trustees");
     Ok(Status::Yes)
+}
+
+/// What the log says of a request under a warrant, public or sealed until a time.
+pub fn filing(
+    asked: &Request,
+    warrant: &Warrant,
+    shown: LoggedWarrant,
+    seal: Option<WallTime>,
+) -> Body {
+    let scope = &warrant.draft().scope;
+    Body::Request(Filed {
+        asks: match scope.question {
+            Question::Opening => Asks::Opening,
+            Question::Match { .. } => Asks::Match,
+        },
+        request: asked.logged_id(),
+        signatures: scope.digests.len() as u32,
+        warrant: shown.hash(),
+        seal: match seal {
+            None => Seal::Open(shown),
+            Some(until) => Seal::Until(until),
+        },
+    })
+}
+
+/// Checks that a warrant allows a request now, and that this key may file it.
+///
+/// # Errors
+/// The warrant's rule that is broken (a no); another key.
+pub fn check_allowed(
+    path: &Path,
+    warrant: &Warrant,
+    asked: &Request,
+    key: &AuthorKeyFile,
+    now: WallTime,
+) -> Result<(), Failure> {
+    let allowed = warrant.check_request(asked);
+    let allowed = allowed.and_then(|()| warrant.check_time(now));
+    allowed.map_err(|rule| Failure::file(path, rule))?;
+    if key.public().signs.as_bytes() != &warrant.draft().requester.key {
+        return Err(Failure::file(path, "the warrant names another requester")
+            .hint("use --key with the key that the warrant names"));
+    }
+    Ok(())
 }
 
 fn show(arguments: &WarrantShow) -> Result<Status, Failure> {

@@ -9,6 +9,7 @@ mod forks;
 mod independent;
 mod managed;
 mod members;
+mod requests;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;

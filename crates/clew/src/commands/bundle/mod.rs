@@ -1,10 +1,10 @@
 //! `clew bundle`, and `clew judge` of a bundle (`spec/bundle.md`).
 
 mod origin;
-mod packets;
+pub mod packets;
 mod report;
 
-use super::judge::{Case, EvidenceFile, Judged};
+use super::judge::{Believed, Case, EvidenceFile, Judged};
 use super::share::{check_new, hash_of};
 use crate::cli::{Bundle, Judge};
 use crate::failure::{Failure, Status};
@@ -25,6 +25,8 @@ const MATCH: &str = "match.txt";
 const WARRANT: &str = "warrant.txt";
 const PCAP: &str = "packets.pcap";
 const PCAPNG: &str = "packets.pcapng";
+const REQUEST: &str = "request.txt";
+const DECISION: &str = "decision-";
 const ORIGIN: &str = "origin.json";
 const HTML: &str = "report.html";
 const PDF: &str = "report.pdf";
@@ -33,14 +35,19 @@ const PDF: &str = "report.pdf";
 pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
     let output = &arguments.out.output;
     check_new(output)?;
+    let proofs = arguments.case.as_deref().map(Proofs::of).transpose()?;
+    let proofs = proofs.unwrap_or_default();
     let case = Case {
         named: &arguments.evidence,
         group: &arguments.group,
         evidence: &arguments.evidence,
         input: &arguments.input,
-        warrant: arguments.warrant.as_deref(),
+        warrant: arguments.warrant.as_deref().or(proofs.warrant.as_deref()),
         device: None,
         anchor: None,
+        request: proofs.request.as_deref(),
+        decisions: &proofs.decisions,
+        believed: Believed::default(),
         json: false,
     };
     let judged = case.judge()?;
@@ -67,6 +74,12 @@ pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
     if let Some(warrant) = case.warrant {
         files.insert(WARRANT.to_owned(), read(warrant)?);
     }
+    if let Some(request) = case.request {
+        files.insert(REQUEST.to_owned(), read(request)?);
+    }
+    for decision in case.decisions {
+        files.insert(name_of(decision), read(decision)?);
+    }
     // The report is of what the bundle has, and so can be made again from it.
     let unpacked = Unpacked::new(output, files)?;
     let judged = unpacked.case(None, false).judge()?;
@@ -91,6 +104,12 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
         let why = "need --group GROUPFILE and the capture: only a bundle has its own";
         return Err(Failure::file(path, why).hint("clew help judge"));
     }
+    if let Some(request) = &arguments.request {
+        return Err(Failure::file(
+            request,
+            "a bundle has its own proof of the request",
+        ));
+    }
     if let Some(anchor) = &arguments.anchor {
         let why = "anchors a whole capture, and a bundle has a part of one";
         return Err(Failure::file(anchor, why).hint("judge the evidence with the capture itself"));
@@ -106,7 +125,12 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     }
     unpacked.check_reports(&case, &judged)?;
     // What the judge trusts from elsewhere.
+    if case.request.is_none() && !arguments.witness.is_empty() {
+        let why = "has no proof of the log, which --witness is for";
+        return Err(Failure::file(path, why));
+    }
     case.warrant = arguments.warrant.as_deref().or(case.warrant);
+    case.believed = Believed::of(arguments);
     case.group = arguments.group.as_deref().unwrap_or(case.group);
     let judged = case.judge()?;
     if arguments.group.is_none() {
@@ -134,7 +158,36 @@ struct Unpacked {
     group: PathBuf,
     evidence: PathBuf,
     packets: PathBuf,
+    proofs: Proofs,
+}
+
+/// What belongs to a request: the warrant, and the log's proofs.
+#[derive(Default)]
+struct Proofs {
     warrant: Option<PathBuf>,
+    request: Option<PathBuf>,
+    decisions: Vec<PathBuf>,
+}
+
+impl Proofs {
+    /// Those of a folder: a request's directory, or an unpacked bundle.
+    fn of(folder: &Path) -> Result<Self, Failure> {
+        let known = |name: &str| Some(folder.join(name)).filter(|path| path.is_file());
+        let failed = |error| Failure::io(folder, &error);
+        let mut decisions = Vec::new();
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if name_of(&path).starts_with(DECISION) {
+                decisions.push(path);
+            }
+        }
+        decisions.sort();
+        Ok(Self {
+            warrant: known(WARRANT),
+            request: known(REQUEST),
+            decisions,
+        })
+    }
 }
 
 impl Unpacked {
@@ -161,7 +214,7 @@ impl Unpacked {
             group: one_of(&[GROUP])?,
             evidence: one_of(&[OPENING, MATCH])?,
             packets: one_of(&[PCAP, PCAPNG])?,
-            warrant: files.contains_key(WARRANT).then(|| folder.join(WARRANT)),
+            proofs: Proofs::of(&folder)?,
             named: bundle.to_owned(),
             _above: above,
             files,
@@ -175,9 +228,12 @@ impl Unpacked {
             group: &self.group,
             evidence: &self.evidence,
             input: &self.packets,
-            warrant: self.warrant.as_deref(),
+            warrant: self.proofs.warrant.as_deref(),
             device,
             anchor: None,
+            request: self.proofs.request.as_deref(),
+            decisions: &self.proofs.decisions,
+            believed: Believed::default(),
             json,
         }
     }

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use sha2::{Digest, Sha256};
 
 /// Names for what `clew judge` abbreviates.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 9] = [
     ("group", "Group"),
     ("epoch", "Epoch, and its id"),
     ("time", "Time of the packet"),
@@ -20,6 +20,7 @@ const NAMES: [(&str, &str); 8] = [
     ("machine", "Place in the register"),
     ("device", "Device key"),
     ("opened by", "Opened by"),
+    ("request", "Request in the log"),
 ];
 
 /// What no judgement shows (`spec/opening.md` section 8).

@@ -14,11 +14,12 @@ use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
 use crate::random;
 use clew_keys::files::{IfExists, MODE_SECRET, write_atomically};
+use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, LOG, LOG_URL, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
 use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
 use clew_service::log::Log;
-use clew_service::manager::{ManagedLog, Manager as Service, ManagerOptions, router};
+use clew_service::manager::{ManagedLog, Manager as Service, ManagerOptions, RowService, router};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -59,6 +60,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     let store = Store::open(dir)?;
     let _lock = Store::lock_service(dir)?;
     let issuer = arguments.unlock.issuer(&store)?;
+    let rows_key = IssuerKeyFile::decode(&issuer.encode()).map_err(Failure::new)?;
     let tls = dir.join(SERVICE_TLS);
     let mut secret = DirBuilder::new();
     let made = secret.recursive(true).mode(0o700).create(&tls);
@@ -80,6 +82,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let mut own = own_log(&store, arguments)?;
         let log = managed(&store, arguments, &url, own.as_ref())?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
+        let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),
@@ -88,7 +91,10 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         own.as_ref().inspect(|own| own.warn());
         let until = crate::tunnel::over(Until::after(None));
         server
-            .run(router(manager).merge(board.router()), until)
+            .run(
+                router(manager).merge(board.router()).merge(rows.router()),
+                until,
+            )
             .await;
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;

@@ -66,6 +66,14 @@ impl Register {
         &self.group
     }
 
+    /// The group file of a directory.
+    pub fn group_file_path(&self) -> Option<std::path::PathBuf> {
+        match &self.place {
+            Place::Directory(directory) => Some(directory.group_file_path()),
+            Place::File(_) => None,
+        }
+    }
+
     /// Keeps a row of this register good for those to whom it is given, however the register grows.
     /// Rows of a file are good already.
     ///

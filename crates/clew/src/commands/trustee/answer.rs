@@ -3,7 +3,8 @@
 use super::home::Home;
 use super::list::show;
 use super::plans::{Answer, KeptPlan, find};
-use crate::cli::TrusteeAnswer;
+use super::requests;
+use crate::cli::{TrusteeAnswer, TrusteeRefuse};
 use crate::commands::opening_key::failed;
 use crate::failure::{Failure, Status};
 use crate::secrets;
@@ -11,6 +12,9 @@ use clew_keys::Author;
 
 pub fn approve(arguments: &TrusteeAnswer) -> Result<Status, Failure> {
     let home = Home::open(&arguments.dir)?;
+    if let Some(status) = requests::approve(&home, arguments)? {
+        return Ok(status);
+    }
     let plan = find(&home, &arguments.id)?;
     match plan.answer()? {
         Answer::Waiting | Answer::Approved => {}
@@ -34,9 +38,12 @@ pub fn approve(arguments: &TrusteeAnswer) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-pub fn refuse(arguments: &TrusteeAnswer) -> Result<Status, Failure> {
-    let home = Home::open(&arguments.dir)?;
-    let plan = find(&home, &arguments.id)?;
+pub fn refuse(arguments: &TrusteeRefuse) -> Result<Status, Failure> {
+    let home = Home::open(&arguments.of.dir)?;
+    if let Some(status) = requests::refuse(&home, arguments)? {
+        return Ok(status);
+    }
+    let plan = find(&home, &arguments.of.id)?;
     match plan.answer()? {
         Answer::Waiting | Answer::Refused => {}
         other => return Err(answered(&plan, other.as_str())),

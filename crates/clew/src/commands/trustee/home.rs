@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! DIR/manager.url       the manager's address, with the fingerprint of its certificate
+//! DIR/log.url           the log's address, if it is not below the manager's
 //! DIR/author.key        the key that signs and receives (0600, encrypted on request)
 //! DIR/author.pub        what the manager admits
 //! DIR/group.clew        the newest group file that the trustee saw
 //! DIR/policy.toml       whose warrants and witnesses it believes
 //! DIR/keys/E.key        its share of the opening key that epoch E brought
 //! DIR/plans/ID/         a key generation: plan, answer, state, done, status.json
+//! DIR/requests/ID/      a request: its packets, what was found, the answer, what was posted
 //! DIR/board.at          the last post of the board that was looked at
 //! DIR/lock              locked while a process serves DIR
 //! ```

@@ -46,6 +46,9 @@ pub fn run(arguments: &TrusteeInit) -> Result<Status, Failure> {
         put(&home.path("policy.toml"), POLICY.as_bytes())?;
     }
     put(&home.path("group.clew"), &bytes)?;
+    if let Some(log) = &arguments.log_url {
+        put(&home.path("log.url"), format!("{log}\n").as_bytes())?;
+    }
     put(&home.path("manager.url"), format!("{url}\n").as_bytes())?; // last: now it is one
     say!("group        {} {}", group.genesis().name, group.id());
     say!("fingerprint  {}  ({})", fingerprint(&public), public.name);

@@ -2,6 +2,7 @@
 
 use super::home::Home;
 use super::plans::{Answer, KeptPlan, all, sentence};
+use super::requests;
 use crate::cli::TrusteeList;
 use crate::commands::manager::fingerprint;
 use crate::failure::{Failure, Status};
@@ -33,6 +34,7 @@ pub fn run(arguments: &TrusteeList) -> Result<Status, Failure> {
             say!("  check code  {code}");
         }
     }
+    requests::list(&home, arguments.json)?;
     Ok(Status::Yes)
 }
 

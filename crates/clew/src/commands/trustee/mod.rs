@@ -6,6 +6,7 @@ mod home;
 mod init;
 mod list;
 mod plans;
+mod requests;
 mod serve;
 
 pub use list::purpose;

@@ -3,6 +3,7 @@
 
 use super::home::{Home, Identity, get, passing, put};
 use super::plans;
+use super::requests::{self, Pending};
 use crate::cli::TrusteeServe;
 use crate::clock;
 use crate::commands::group::{jittered, unanswered};
@@ -31,6 +32,8 @@ pub struct Context {
     pub manager: ManagerClient,
     pub group: GroupFile,
     group_bytes: Vec<u8>,
+    /// Requests that need a turn.
+    pub requests: Pending,
 }
 
 pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
@@ -48,6 +51,7 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
         home,
         identity,
         group,
+        requests: Pending::default(),
     };
     crate::tunnel::run(async {
         if arguments.once {
@@ -96,13 +100,15 @@ impl Context {
             for topic in topics {
                 let posts = self.posts(&topic).await?;
                 plans::arrived(self, &posts)?;
+                requests::arrived(&mut self.requests, &topic, &posts);
             }
             let Some((last, _)) = news.last() else { break };
             (at, wait) = (*last, Duration::ZERO);
             // Only now: whatever was new is on the disk of this trustee.
             put(&self.home.path("board.at"), at.to_string().as_bytes())?;
         }
-        plans::turn(self).await
+        plans::turn(self).await?;
+        requests::turn(self).await
     }
 
     /// The number of the last post that was looked at.

@@ -1,7 +1,6 @@
-//! Shares encrypted to a trustee's public key: HPKE (RFC 9180), base mode, with
-//! DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and ChaCha20Poly1305.
+//! Encryption to one reader's public key: HPKE (RFC 9180), base mode, with DHKEM(X25519, HKDF-SHA256),
+//! HKDF-SHA256 and ChaCha20Poly1305. Shares that dealers deal, and shares for a requester.
 
-use clew_group::quorum::{DEALT_SHARE_BYTES, DealtShare};
 use hpke::aead::{AeadTag, ChaCha20Poly1305};
 use hpke::inout::InOutBuf;
 use hpke::kdf::HkdfSha256;
@@ -18,10 +17,8 @@ pub const KEY_BYTES: usize = 32;
 
 const TAG_BYTES: usize = 16;
 
-/// Bytes of an encrypted share: the encapsulated key, the encrypted share, the tag.
-pub const SEALED_BYTES: usize = KEY_BYTES + DEALT_SHARE_BYTES + TAG_BYTES;
-
-type Plain = Zeroizing<[u8; DEALT_SHARE_BYTES]>;
+/// Bytes by which an encrypted text is longer: the encapsulated key before it, the tag behind it.
+pub const SEALING_BYTES: usize = KEY_BYTES + TAG_BYTES;
 
 /// A secret key that decrypts what was encrypted to its public key. Wiped when dropped.
 pub struct SealKey(Zeroizing<[u8; KEY_BYTES]>);
@@ -53,15 +50,14 @@ impl SealKey {
         X25519HkdfSha256::sk_to_pk(&secret).to_bytes().into()
     }
 
-    /// Decrypts an encrypted share; `None` if it was encrypted to another key, for another purpose (`info`),
-    /// beside other bytes (`aad`), or changed.
-    pub fn open(&self, sealed: &[u8; SEALED_BYTES], info: &[u8], aad: &[u8]) -> Option<Plain> {
-        let (encapped, rest) = sealed.split_at(KEY_BYTES);
-        let (text, tag) = rest.split_at(DEALT_SHARE_BYTES);
+    /// Decrypts; `None` if it was encrypted to another key, for another purpose (`info`), beside other
+    /// bytes (`aad`), or changed.
+    pub fn open(&self, sealed: &[u8], info: &[u8], aad: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        let (encapped, rest) = sealed.split_first_chunk::<KEY_BYTES>()?;
+        let (text, tag) = rest.split_last_chunk::<TAG_BYTES>()?;
         let encapped = Deserializable::from_bytes(encapped).ok()?;
         let tag = AeadTag::<ChaCha20Poly1305>::from_bytes(tag).ok()?;
-        let mut plain = Zeroizing::new([0; DEALT_SHARE_BYTES]);
-        plain.copy_from_slice(text);
+        let mut plain = Zeroizing::new(text.to_vec());
         single_shot_open_inout_detached::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
             &OpModeR::Base,
             &self.secret(),
@@ -80,19 +76,22 @@ impl SealKey {
     }
 }
 
-/// Seals a share to a public key; `None` if the key is a point of small order.
+clew_wire::opaque!(SealKey);
+
+/// Encrypts to a public key; `None` if the key is a point of small order. The result is
+/// [`SEALING_BYTES`] longer than `plain`.
 pub fn seal(
     to: &[u8; KEY_BYTES],
-    share: &DealtShare,
+    plain: &[u8],
     info: &[u8],
     aad: &[u8],
     rng: &mut impl CryptoRng,
-) -> Option<[u8; SEALED_BYTES]> {
+) -> Option<Vec<u8>> {
     let to = Deserializable::from_bytes(to).ok()?;
-    let mut sealed = [0; SEALED_BYTES];
+    let mut sealed = vec![0; plain.len() + SEALING_BYTES];
     let (encapped_place, rest) = sealed.split_at_mut(KEY_BYTES);
-    let (text, tag_place) = rest.split_at_mut(DEALT_SHARE_BYTES);
-    text.copy_from_slice(&share.to_bytes());
+    let (text, tag_place) = rest.split_at_mut(plain.len());
+    text.copy_from_slice(plain);
     let made =
         single_shot_seal_inout_detached_with_rng::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
             &OpModeS::Base,

@@ -1,0 +1,161 @@
+//! Rows for those who opened a packet (`spec/opening.md` 4.3). A thread of its own opens the store beside
+//! the one that serves joins, so that a slow search delays no device.
+
+use crate::http::Problem;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use clew_evidence::{CombineError, Opening, ROW_QUESTION_BYTES_MAX, RowQuestion, combine_opening};
+use clew_keys::IssuerKeyFile;
+use clew_manager::{Store, StoreError};
+use rand_core::CryptoRng;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// Most questions that wait.
+const QUEUE_MAX: usize = 8;
+/// Most questions that are answered within [`HOUR`]: each may verify 32 shares.
+const ANSWERS_MAX: u32 = 600;
+const HOUR: Duration = Duration::from_secs(3_600);
+const BUSY_SECONDS: u32 = 5;
+
+struct Job {
+    question: RowQuestion,
+    answer: oneshot::Sender<Result<String, Problem>>,
+}
+
+/// A register that answers who shows good shares. Clones share it.
+#[derive(Clone)]
+pub struct RowService {
+    jobs: SyncSender<Job>,
+}
+
+impl std::fmt::Debug for RowService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RowService")
+    }
+}
+
+impl RowService {
+    /// Starts the thread, which ends when all clones are dropped. `clock` is the time of day, in
+    /// nanoseconds since 1970.
+    pub fn start<R: CryptoRng + Send + 'static>(
+        dir: PathBuf,
+        issuer: IssuerKeyFile,
+        clock: fn() -> u64,
+        rng: R,
+    ) -> Self {
+        let (jobs, received) = sync_channel(QUEUE_MAX);
+        let worker = Worker {
+            dir,
+            issuer,
+            clock,
+            rng,
+            since: Instant::now(),
+            answered: 0,
+        };
+        std::thread::spawn(move || worker.run(&received));
+        Self { jobs }
+    }
+
+    /// The path `POST request/row`.
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/request/row", post(row))
+            .layer(DefaultBodyLimit::max(ROW_QUESTION_BYTES_MAX))
+            .with_state(self)
+    }
+}
+
+async fn row(State(rows): State<RowService>, body: Bytes) -> Result<String, Problem> {
+    let question = RowQuestion::decode(&body);
+    let question = question.ok_or_else(|| {
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "layout",
+            "not a packet with shares",
+        )
+    })?;
+    let (answer, answered) = oneshot::channel();
+    match rows.jobs.try_send(Job { question, answer }) {
+        Ok(()) => {}
+        Err(TrySendError::Full(_)) => return Err(busy("too many questions wait")),
+        Err(TrySendError::Disconnected(_)) => return Err(busy("the service is stopping")),
+    }
+    let stopped = |_| Err(busy("the service is stopping"));
+    answered.await.unwrap_or_else(stopped)
+}
+
+fn busy(why: &str) -> Problem {
+    Problem::busy(BUSY_SECONDS, why)
+}
+
+struct Worker<R> {
+    dir: PathBuf,
+    issuer: IssuerKeyFile,
+    clock: fn() -> u64,
+    rng: R,
+    since: Instant,
+    answered: u32,
+}
+
+impl<R: CryptoRng> Worker<R> {
+    fn run(mut self, jobs: &Receiver<Job>) {
+        while let Ok(Job { question, answer }) = jobs.recv() {
+            let answered = match self.may_answer() {
+                true => self.answer(&question),
+                false => Err(Problem::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too-many",
+                    "the limit of rows in an hour is reached",
+                )),
+            };
+            let _ = answer.send(answered); // whoever asked may have left
+        }
+    }
+
+    fn may_answer(&mut self) -> bool {
+        if self.since.elapsed() >= HOUR {
+            (self.since, self.answered) = (Instant::now(), 0);
+        }
+        self.answered += 1;
+        self.answered <= ANSWERS_MAX
+    }
+
+    fn answer(&mut self, question: &RowQuestion) -> Result<String, Problem> {
+        let mut store = Store::open(&self.dir).map_err(|_| busy("the store is busy"))?;
+        let group = store.group().clone().check_epochs(&mut self.rng);
+        let group = group.map_err(|_| busy("the store is damaged"))?;
+        let request = question.request().ok_or_else(|| busy("no share"))?;
+        let (packet, mut trouble) = (question.packet(), None);
+        let opened = combine_opening(&group, request, question.shares(), &packet, |opened| {
+            let epoch = opened.request().epoch;
+            let search = opened.search();
+            let found = store.find_signer(&self.issuer, epoch, search, &mut |_, _| true);
+            found.unwrap_or_else(|error| {
+                trouble = Some(error);
+                None
+            })
+        });
+        if trouble.is_some() {
+            return Err(busy("the store is busy"));
+        }
+        let opening: Opening = opened.map_err(|error| refused(&error))?.evidence;
+        let kept = store.keep(&self.issuer, opening.row.machines, (self.clock)());
+        kept.map_err(|_: StoreError| busy("the register grew: ask again"))?;
+        Ok(opening.encode())
+    }
+}
+
+fn refused(error: &CombineError) -> Problem {
+    match error {
+        CombineError::NoRow { .. } => {
+            Problem::new(StatusCode::NOT_FOUND, "no-row", "no row signed this")
+        }
+        error => Problem::new(StatusCode::FORBIDDEN, "shares", error),
+    }
+}

@@ -1,0 +1,20 @@
+//! A request on its way through a manager's bulletin board: what requester and trustees post, what a
+//! trustee has to do next, and which state the request is in (`spec/request.md`). Pure: posts, checked
+//! log entries, keys and the time are arguments.
+//!
+//! - A [`CaseFile`] is what the requester posts first: all that a trustee needs to check a request.
+//! - [`Message`] is every post of a request's topic.
+//! - [`sealed_share`] and [`open_share`] encrypt shares to the requester.
+//! - [`Desk`] says what a trustee has to do next; [`Progress`] is what anybody sees of a request.
+
+mod case_file;
+mod desk;
+mod message;
+mod progress;
+mod sealing;
+
+pub use case_file::{CASE_BYTES_MAX, CaseFile, CaseMachine};
+pub use desk::{ATTEMPTS_MAX, Desk, Done, Todo};
+pub use message::{CASE_KIND, Message, Posted};
+pub use progress::{Decided, Event, Filing, Happened, Progress, RequestState, decided};
+pub use sealing::{open_share, sealed_share};

@@ -1,0 +1,81 @@
+//! The operator's decision: signed with the trustee's author key, on the disk before anything follows.
+//! `clew trustee serve` reads it; nobody who can only write into the directory can make one.
+
+use super::REQUESTS;
+use super::record::{Record, Reviewed};
+use super::work::short;
+use crate::clock;
+use crate::failure::Failure;
+use clew_evidence::GroupId;
+use clew_keys::AuthorKeyFile;
+use clew_log::entry::{Answer, Body, Entry};
+use clew_wire::Hex;
+use std::path::Path;
+
+/// Reads an order: it is for this request, of this trustee, signed with its own key.
+pub fn read(
+    order: &Entry,
+    (own, group): ([u8; 32], [u8; 16]),
+    (of, by): (u64, u8),
+) -> Option<Answer> {
+    let Body::Decision {
+        place,
+        trustee,
+        answer,
+    } = order.body
+    else {
+        return None;
+    };
+    let is_own = order.author == own && order.group == group && order.is_signed();
+    (is_own && (place, trustee) == (of, by)).then_some(answer)
+}
+
+/// Signs and keeps a decision about a request that was reviewed. Returns what it is about.
+///
+/// # Errors
+/// The request was not reviewed, or decided otherwise before: a yes in the log stays.
+pub fn put(
+    dir: &Path,
+    topic: &[u8; 32],
+    group: GroupId,
+    answer: Answer,
+    key: &AuthorKeyFile,
+) -> Result<Reviewed, Failure> {
+    let record = Record::new(&dir.join(REQUESTS), topic);
+    let reviewed = record.review()?.ok_or_else(|| {
+        Failure::new(format!("request {}: not checked yet", short(topic)))
+            .hint(format!("clew trustee serve {}", dir.display()))
+    })?;
+    if let (Some((_, Answer::Yes)), Answer::No(_)) = (record.decision()?, answer) {
+        let why = "the log has the yes of this trustee, and a yes stays";
+        return Err(Failure::new(format!("request {}: {why}", short(topic))));
+    }
+    let body = Body::Decision {
+        place: reviewed.place,
+        trustee: reviewed.trustee,
+        answer,
+    };
+    let order = Entry::sign(group.0, clock::wall_time(), body, &key.signing_key());
+    let order = order.ok_or_else(|| Failure::new("the decision is too long"))?;
+    record.put_order(&order)?;
+    Ok(reviewed)
+}
+
+/// The request whose id begins with these digits.
+///
+/// # Errors
+/// None does, or several do.
+pub fn find(dir: &Path, prefix: &str) -> Result<Option<[u8; 32]>, Failure> {
+    let prefix = prefix.to_ascii_lowercase();
+    let all = super::topics(dir)?;
+    let mut found = all
+        .into_iter()
+        .filter(|topic| Hex(topic).to_string().starts_with(&prefix));
+    match (found.next(), found.next()) {
+        (one, None) => Ok(one),
+        _ => Err(
+            Failure::new(format!("{prefix}: several requests have this id"))
+                .hint("use more of its digits"),
+        ),
+    }
+}

@@ -1,0 +1,153 @@
+//! A request's topic on the board, and the group's log, as one author uses them.
+
+use crate::clock;
+use crate::failure::Failure;
+use clew_evidence::{CheckedGroup, GroupFile};
+use clew_keys::AuthorKeyFile;
+use clew_keys::post::BoardId;
+use clew_log::entry::{Body, Entry};
+use clew_log::{Policy, Proof};
+use clew_service::board::BoardClient;
+use clew_service::http::{ClientError, ServiceUrl};
+use clew_service::log::{LogClient, LogClientError};
+use clew_trustee::request::{Message, Posted};
+use std::time::Duration;
+
+/// Most posts of one topic that are read: those of 33 authors, as the board limits them.
+const POSTS_MAX: usize = 4_096;
+/// How often a busy log is asked again, and after how long.
+const ATTEMPTS: u32 = 5;
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// An author at the board and the log.
+pub struct Exchange<'k> {
+    /// The board.
+    pub board: BoardClient,
+    /// The log.
+    pub log: LogClient,
+    key: &'k AuthorKeyFile,
+    group: [u8; 16],
+}
+
+impl<'k> Exchange<'k> {
+    /// An author of a group. Nothing is sent.
+    ///
+    /// # Errors
+    /// TLS cannot be set up.
+    pub fn new(
+        manager: &ServiceUrl,
+        log: &ServiceUrl,
+        group: &GroupFile,
+        key: &'k AuthorKeyFile,
+    ) -> Result<Self, Failure> {
+        let id = BoardId::of_group(group.id());
+        let board = BoardClient::new(manager, id, key, clock::now_ns);
+        Ok(Self {
+            board: board.map_err(Failure::new)?,
+            log: LogClient::new(log).map_err(Failure::new)?,
+            group: group.id().0,
+            key,
+        })
+    }
+
+    /// The author's key.
+    pub const fn key(&self) -> &AuthorKeyFile {
+        self.key
+    }
+
+    /// Posts a message. Again it is the same post.
+    pub async fn say(&self, topic: [u8; 32], message: &Message) -> Result<(), Failure> {
+        let body = message.encode();
+        let post = body.and_then(|body| self.board.sign(topic, message.kind(), body));
+        let post = post.ok_or_else(|| Failure::new("longer than a post may be"))?;
+        self.board.post(&post).await.map_err(refused)?;
+        Ok(())
+    }
+
+    /// Reads a topic: what has another form than a request's messages is left out. Waits up to `wait`
+    /// if it has no more than `known` posts. Returns how many posts there are, too.
+    pub async fn posts(
+        &self,
+        topic: &[u8; 32],
+        known: u64,
+        wait: Duration,
+    ) -> Result<(u64, Vec<Posted>), Failure> {
+        if !wait.is_zero() && known > 0 {
+            self.board
+                .topic(topic, known, wait)
+                .await
+                .map_err(refused)?;
+        }
+        let (mut last, mut posts) = (0, Vec::new());
+        while posts.len() < POSTS_MAX {
+            let next = self.board.topic(topic, last, Duration::ZERO).await;
+            let next = next.map_err(refused)?;
+            let Some(newest) = next.last() else { break };
+            last = newest.place;
+            posts.extend(next.into_iter().filter_map(|placed| {
+                let (author, kind) = (placed.post.author, placed.post.kind);
+                let message = Message::decode(kind, &placed.post.body)?;
+                Some(Posted { author, message })
+            }));
+        }
+        Ok((last, posts))
+    }
+
+    /// Has an entry logged, and returns the log's proof of it, which holds under the policy. An entry that
+    /// the log has is not added again.
+    pub async fn log(&self, body: &Body, policy: &Policy) -> Result<Proof, LogClientError> {
+        let (mut left, signing) = (ATTEMPTS, self.key.signing_key());
+        loop {
+            let entry = Entry::sign(self.group, clock::wall_time(), body.clone(), &signing);
+            let entry = entry.ok_or(LogClientError::Answer("an entry: it is too long"))?;
+            let now = clock::now_ns() / 1_000_000_000;
+            match self.log.add_cosigned(&entry, policy, now).await {
+                Err(error) if error.rule() == Some("busy") && left > 0 => left -= 1,
+                answer => return answer,
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}
+
+/// The log of a manager: below its own address.
+pub fn log_url(manager: &ServiceUrl) -> Result<ServiceUrl, Failure> {
+    manager.at("log").map_err(Failure::new)
+}
+
+/// Whether a group has a log now.
+///
+/// # Errors
+/// It has none.
+pub fn check_log(group: &CheckedGroup) -> Result<(), Failure> {
+    match group.log_at(group.epoch_at(clock::wall_time())) {
+        Some(_) => Ok(()),
+        None => Err(
+            Failure::new("the group has no log, which trustees over the network need")
+                .hint("ask each trustee for a file: clew help share"),
+        ),
+    }
+}
+
+/// Why the board refused.
+pub fn refused(error: ClientError) -> Failure {
+    let failure = Failure::new(&error);
+    match &error {
+        ClientError::Refused { problem, .. } if problem.title == "author" => {
+            failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ...")
+        }
+        _ => failure,
+    }
+}
+
+/// Why the log refused.
+pub fn unlogged(error: &LogClientError) -> Failure {
+    let failure = Failure::new(error);
+    match error.rule() {
+        Some("author") => {
+            failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ...")
+        }
+        Some("time") => failure.hint("set the clock of this host"),
+        _ => failure,
+    }
+}

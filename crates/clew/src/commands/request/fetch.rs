@@ -1,0 +1,352 @@
+//! `clew request fetch`: shares are decrypted, checked and combined; then the result is logged.
+
+use super::exchange::{Exchange, unlogged};
+use super::folder::Folder;
+use super::row;
+use super::status::{filing, progress};
+use crate::cli::RequestFetch;
+use crate::clock;
+use crate::commands::coverage::Matter;
+use crate::commands::judge::EvidenceFile;
+use crate::commands::open::opened;
+use crate::commands::register::Register;
+use crate::commands::verdict;
+use crate::failure::{Failure, Status};
+use clew_evidence::{
+    CheckedGroup, CombineError, Judgement, Refused, Request, Share, combine_match, judge_match,
+    judge_opening,
+};
+use clew_group::quorum::{Set, Trustee};
+use clew_keys::{AuthorKeyFile, TextFile};
+use clew_log::entry::{Answer, Body};
+use clew_trustee::request::{Decided, Filing, Message, Posted, RequestState, decided, open_share};
+use clew_trustee::sealed::SealKey;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// How long one question for news waits.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Everything that a fetch works on.
+struct Fetch<'a> {
+    arguments: &'a RequestFetch,
+    folder: Folder,
+    exchange: Exchange<'a>,
+    request: Request,
+    filing: Filing,
+    reads: SealKey,
+}
+
+pub async fn run(arguments: &RequestFetch) -> Result<Status, Failure> {
+    let folder = Folder::open(&arguments.case)?;
+    let key = arguments
+        .unlock
+        .load(&arguments.key, AuthorKeyFile::decode)?;
+    let reads = SealKey::from_bytes(key.receiving_key());
+    let fetch = Fetch {
+        exchange: Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, &key)?,
+        request: folder.placed()?.0,
+        filing: filing(&folder)?,
+        folder,
+        arguments,
+        reads,
+    };
+    fetch.run().await
+}
+
+/// Evidence that holds, with what it is judged by.
+struct Got {
+    group: CheckedGroup,
+    evidence: EvidenceFile,
+    judgement: Judgement,
+}
+
+impl Fetch<'_> {
+    async fn run(self) -> Result<Status, Failure> {
+        let got = match self.kept()? {
+            Some(got) => got,
+            None => {
+                let got = self.wait().await?;
+                self.folder.put_evidence(&got.evidence.encode())?;
+                got
+            }
+        };
+        let text = got.evidence.encode();
+        let body = Body::Result {
+            place: self.filing.place,
+            evidence: Sha256::digest(&text).into(),
+        };
+        let proof = self.exchange.log(&body, &self.folder.policy).await;
+        let proof = proof.map_err(|error| unlogged(&error))?;
+        let result = Message::Result(Box::new(proof));
+        self.exchange.say(self.folder.topic(), &result).await?;
+        let output = &self.arguments.out.output;
+        crate::secrets::write_same(output, &text, clew_keys::files::MODE_PUBLIC)?;
+        let capture = self.folder.capture();
+        let matter = Matter::of(&capture, self.folder.asked.evidence)?;
+        let warrant = self.request.warrant.as_ref();
+        verdict::tell(
+            &got.group,
+            &matter,
+            warrant,
+            &got.judgement,
+            self.arguments.json,
+        );
+        let is_no = self.filing.is_match && !got.judgement.signed;
+        Ok(Status::of(is_no, false))
+    }
+
+    /// The evidence of an earlier fetch, judged again.
+    fn kept(&self) -> Result<Option<Got>, Failure> {
+        let Some(text) = self.folder.evidence()? else {
+            return Ok(None);
+        };
+        let group = self.folder.newest_group()?;
+        let evidence = EvidenceFile::decode(&text, &group).map_err(Failure::new)?;
+        let packet = self.folder.asked.evidence.packet();
+        let judgement = match &evidence {
+            EvidenceFile::Opening(opening) => judge_opening(&group, opening, &packet),
+            EvidenceFile::Match(matched) => judge_match(&group, matched, &packet),
+        };
+        Ok(Some(Got {
+            judgement: judgement.map_err(|fault| Failure::new(fault).no())?,
+            group,
+            evidence,
+        }))
+    }
+
+    async fn wait(&self) -> Result<Got, Failure> {
+        let (mut known, mut wait, mut new_set) = (0, Duration::ZERO, self.new_set()?);
+        loop {
+            let topic = self.folder.topic();
+            let (last, posts) = self.exchange.posts(&topic, known, wait).await?;
+            let now = clock::now_ns() / 1_000_000_000;
+            let policy = &self.folder.policy;
+            let decided = decided(&posts, policy, &self.filing.group, self.filing.place, now);
+            if self.filing.is_match {
+                self.name_set(&posts, &decided, new_set.take()).await?;
+            }
+            match self.combine(&posts, &decided).await {
+                Err(Waits::For(_)) if self.arguments.wait && !self.is_over(&posts) => {}
+                Err(Waits::For(failure) | Waits::Failed(failure)) => return Err(failure),
+                Ok(got) => {
+                    self.keep_decisions(&posts, &decided)?;
+                    return Ok(got);
+                }
+            }
+            (known, wait) = (last, WAIT);
+        }
+    }
+
+    /// Keeps the log's proofs of the trustees' yes, for judges.
+    fn keep_decisions(&self, posts: &[Posted], decided: &[Decided]) -> Result<(), Failure> {
+        for one in decided.iter().filter(|one| one.answer == Answer::Yes) {
+            let proof = posts.iter().find_map(|post| match &post.message {
+                Message::Decision(proof)
+                    if proof.index == one.place && post.author == one.author =>
+                {
+                    Some(proof)
+                }
+                _ => None,
+            });
+            if let Some(proof) = proof {
+                self.folder.put_decision(one.trustee, proof)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, posts: &[Posted]) -> bool {
+        let state = progress(&self.folder, &self.filing, posts).state;
+        matches!(state, RequestState::Refused | RequestState::Expired)
+    }
+
+    async fn combine(&self, posts: &[Posted], decided: &[Decided]) -> Result<Got, Waits> {
+        let shares = match self.filing.is_match {
+            false => self.shares(posts, decided, 0),
+            true => match newest_set(posts, &self.filing) {
+                Some((attempt, _)) => self.shares(posts, decided, attempt),
+                None => Vec::new(),
+            },
+        };
+        match self.filing.is_match {
+            true => self.matched(&shares),
+            false => self.opening(&shares).await,
+        }
+    }
+
+    /// The shares that decrypt. A trustee whose post does not is named.
+    fn shares(&self, posts: &[Posted], decided: &[Decided], of: u8) -> Vec<Share> {
+        let mut shares: Vec<Share> = Vec::new();
+        for post in posts {
+            let Message::Share {
+                trustee,
+                attempt,
+                sealed,
+                ..
+            } = &post.message
+            else {
+                continue;
+            };
+            let index = trustee.index();
+            let said_yes = decided.iter().any(|one| {
+                one.author == post.author && one.trustee == index && one.answer == Answer::Yes
+            });
+            if *attempt != of || !said_yes {
+                continue;
+            }
+            let from = (&post.author, index, of);
+            match open_share(sealed, &self.reads, &self.request, from) {
+                Some(share) if shares.iter().all(|known| known.trustee != share.trustee) => {
+                    shares.push(share);
+                }
+                Some(_) => {}
+                None => mention!("clew: warning: {trustee}: posted something that is not a share"),
+            }
+        }
+        shares
+    }
+
+    async fn opening(&self, shares: &[Share]) -> Result<Got, Waits> {
+        let need = usize::from(self.filing.threshold);
+        if shares.len() < need {
+            return Err(self.too_few(shares.len()));
+        }
+        let Some(path) = &self.arguments.register else {
+            return self.opening_with_manager(shares).await;
+        };
+        let group = self.folder.newest_group()?.file().clone();
+        let mut register = Register::open(path, group, &self.arguments.unlock)?;
+        let combined = opened(&register, &self.folder.asked.evidence, shares)?;
+        register.keep(&combined.evidence.row)?;
+        if let Some(path) = register.group_file_path() {
+            self.folder.put_group(&path)?;
+        }
+        warn(&combined.refused);
+        Ok(Got {
+            group: register.group().clone(),
+            evidence: EvidenceFile::Opening(Box::new(combined.evidence)),
+            judgement: combined.judgement,
+        })
+    }
+
+    async fn opening_with_manager(&self, shares: &[Share]) -> Result<Got, Waits> {
+        let asked = row::ask(&self.folder, &self.request, shares).await?;
+        let answered = asked.map_err(|error| match &error {
+            CombineError::TooFew { .. } => Waits::For(Failure::new(&error)),
+            _ => Waits::Failed(Failure::new(&error)),
+        })?;
+        warn(&answered.refused);
+        Ok(Got {
+            group: answered.group,
+            evidence: EvidenceFile::Opening(Box::new(answered.opening)),
+            judgement: answered.judgement,
+        })
+    }
+
+    fn matched(&self, shares: &[Share]) -> Result<Got, Waits> {
+        let machine = self.folder.asked.machine.as_ref();
+        let found = machine.and_then(clew_trustee::request::CaseMachine::found);
+        let (found, base) = found.ok_or_else(|| {
+            Failure::file(&self.arguments.case, "the machine of the match is damaged")
+        })?;
+        let packet = self.folder.asked.evidence.packet();
+        let group = self.folder.group.clone();
+        let combined = combine_match(&group, &self.request, shares, &packet, &base, found);
+        let combined = combined.map_err(|error| match &error {
+            CombineError::Refused(_) | CombineError::TooFew { .. } => Waits::For(
+                Failure::new(&error)
+                    .hint("use --wait; if a trustee stays silent, --new-set without it"),
+            ),
+            CombineError::Fault(_) | CombineError::NoRow { .. } => {
+                Waits::Failed(Failure::new(&error))
+            }
+        })?;
+        Ok(Got {
+            group,
+            evidence: EvidenceFile::Match(Box::new(combined.evidence)),
+            judgement: combined.judgement,
+        })
+    }
+
+    fn too_few(&self, have: usize) -> Waits {
+        let need = self.filing.threshold;
+        Waits::For(
+            Failure::new(format!("need shares of {need} trustees, have {have}"))
+                .hint("clew request status CASE --wait"),
+        )
+    }
+
+    fn new_set(&self) -> Result<Option<Set>, Failure> {
+        let trustees = self.arguments.new_set.iter();
+        let trustees: Result<Vec<_>, _> = trustees.map(|index| Trustee::new(*index)).collect();
+        let trustees = trustees.map_err(Failure::new)?;
+        match trustees.is_empty() {
+            true => Ok(None),
+            false => Set::of(trustees).map(Some).map_err(Failure::new),
+        }
+    }
+
+    /// Names who is to answer a match together: the first that said yes in the log, or those that the
+    /// user chose.
+    async fn name_set(
+        &self,
+        posts: &[Posted],
+        decided: &[Decided],
+        chosen: Option<Set>,
+    ) -> Result<(), Failure> {
+        let last = newest_set(posts, &self.filing).map(|(attempt, _)| attempt);
+        let set = match (last, chosen) {
+            (_, Some(set)) => set,
+            (Some(_), None) => return Ok(()),
+            (None, None) => {
+                let yes = decided.iter().filter(|one| one.answer == Answer::Yes);
+                let mut first: Vec<u8> = Vec::new();
+                for one in yes {
+                    if !first.contains(&one.trustee) {
+                        first.push(one.trustee);
+                    }
+                }
+                first.truncate(self.filing.threshold.into());
+                if first.len() < usize::from(self.filing.threshold) {
+                    return Ok(());
+                }
+                let trustees: Result<Vec<_>, _> = first.into_iter().map(Trustee::new).collect();
+                Set::of(trustees.map_err(Failure::new)?).map_err(Failure::new)?
+            }
+        };
+        let attempt = last.unwrap_or(0).saturating_add(1);
+        let message = Message::Set { attempt, set };
+        self.exchange.say(self.folder.topic(), &message).await
+    }
+}
+
+/// Names the trustees whose shares do not hold.
+fn warn(refused: &[Refused]) {
+    for refused in refused {
+        mention!("clew: warning: {refused}");
+    }
+}
+
+/// The last set that the requester named.
+fn newest_set(posts: &[Posted], filing: &Filing) -> Option<(u8, Set)> {
+    let sets = posts.iter().filter_map(|post| match post.message {
+        Message::Set { attempt, set } if post.author == filing.requester => Some((attempt, set)),
+        _ => None,
+    });
+    sets.max_by_key(|(attempt, _)| *attempt)
+}
+
+/// Why there is no evidence.
+enum Waits {
+    /// Something may still come.
+    For(Failure),
+    /// It is not what it has to be.
+    Failed(Failure),
+}
+
+impl From<Failure> for Waits {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}

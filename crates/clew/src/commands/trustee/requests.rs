@@ -1,0 +1,276 @@
+//! Requests on the board: those that arrived, and a turn of each that needs one.
+
+use super::home::{Home, get};
+use super::serve::Context;
+use crate::cli::{TrusteeAnswer, TrusteeRefuse};
+use crate::clock;
+use crate::commands::request::answer::{
+    Answering, Record, Reviewed, is_pending, order, said_answer, topics,
+};
+use crate::commands::request::exchange::{Exchange, log_url};
+use crate::failure::{Failure, Status};
+use crate::groups::check;
+use clew_keys::TrusteeKeyFile;
+use clew_keys::post::Post;
+use clew_log::entry::Answer;
+use clew_service::http::ServiceUrl;
+use clew_trustee::approval::rule_number;
+use clew_trustee::policy::{POLICY_BYTES_MAX, Policy};
+use clew_trustee::request::CASE_KIND;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The rule `operator` (`spec/opening.md` 3.1).
+const RULE_OPERATOR: u8 = 27;
+
+/// Topics that need a turn. At the start of a process all do: it may have ended anywhere.
+#[derive(Default)]
+pub struct Pending {
+    topics: BTreeSet<[u8; 32]>,
+    is_begun: bool,
+    /// Why requests wait, as it was said last.
+    said: Option<String>,
+}
+
+/// Remembers that a topic with a case has something new.
+pub fn arrived(pending: &mut Pending, topic: &[u8; 32], posts: &[Post]) {
+    if posts.iter().any(|post| post.kind == CASE_KIND) {
+        pending.topics.insert(*topic);
+    }
+}
+
+/// A turn of each request that needs one.
+///
+/// # Errors
+/// The disk. What fails of one request is said, and tried again in the next turn.
+pub async fn turn(context: &mut Context) -> Result<(), Failure> {
+    let mut pending = std::mem::take(&mut context.requests);
+    for topic in topics(context.home.dir())? {
+        if !pending.is_begun || is_pending(context.home.dir(), &topic)? {
+            pending.topics.insert(topic);
+        }
+    }
+    pending.is_begun = true;
+    let answered = match pending.topics.is_empty() {
+        true => Ok(()),
+        false => answer(context, &mut pending).await,
+    };
+    context.requests = pending;
+    answered
+}
+
+async fn answer(context: &Context, pending: &mut Pending) -> Result<(), Failure> {
+    let home = &context.home;
+    let (policy, keys) = match (policy(context), keys(context)) {
+        (Ok(policy), Ok(keys)) if !keys.is_empty() => (policy, keys),
+        (Err(failure), _) | (_, Err(failure)) => return wait(pending, failure.message),
+        _ => return wait(pending, "this trustee has no share yet".to_owned()),
+    };
+    let group = check(&home.path("group.clew"), context.group.clone())?;
+    let log = log_address(home)?;
+    let key = &context.identity.key;
+    let exchange = Exchange::new(&home.url()?, &log, &group, key)?;
+    let answering = Answering {
+        dir: home.dir(),
+        group: &group,
+        policy: &policy,
+        keys: &keys,
+        exchange: &exchange,
+    };
+    let mut failed = BTreeSet::new();
+    for topic in std::mem::take(&mut pending.topics) {
+        match answering.turn(&topic).await {
+            Ok(lines) => lines.iter().for_each(|line| say!("{line}")),
+            Err(failure) => {
+                mention!(
+                    "clew: request {}: {}",
+                    clew_wire::Hex(&topic[..4]),
+                    failure.message
+                );
+                failed.insert(topic);
+            }
+        }
+    }
+    pending.topics = failed;
+    pending.said = None;
+    Ok(())
+}
+
+/// Requests wait until the operator mends something.
+fn wait(pending: &mut Pending, why: String) -> Result<(), Failure> {
+    if pending.said.as_ref() != Some(&why) {
+        mention!("clew: requests wait: {why}");
+        pending.said = Some(why);
+    }
+    Ok(())
+}
+
+/// The trustee's policy, with its own author key.
+fn policy(context: &Context) -> Result<Policy, Failure> {
+    let path = context.home.path("policy.toml");
+    let bytes = get(&path)?.unwrap_or_default();
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    if text.len() > POLICY_BYTES_MAX {
+        return Err(Failure::file(&path, "longer than 256 KiB"));
+    }
+    let policy = Policy::parse(&text).map_err(|error| Failure::file(&path, error))?;
+    Ok(Policy {
+        author: Some(context.identity.key.public()),
+        ..policy
+    })
+}
+
+/// The trustee's shares, the newest last.
+fn keys(context: &Context) -> Result<Vec<(PathBuf, TrusteeKeyFile)>, Failure> {
+    let folder = context.home.path("keys");
+    let entries = std::fs::read_dir(&folder).map_err(|error| Failure::io(&folder, &error))?;
+    let mut keys = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| Failure::io(&folder, &error))?.path();
+        if path.extension().is_some_and(|ending| ending == "key") {
+            keys.push((
+                path.clone(),
+                context.identity.load::<TrusteeKeyFile>(&path)?,
+            ));
+        }
+    }
+    keys.sort_by_key(|(_, key)| key.since);
+    Ok(keys)
+}
+
+/// The log's address: below the manager's, unless `log.url` names another.
+fn log_address(home: &Home) -> Result<ServiceUrl, Failure> {
+    let path = home.path("log.url");
+    let Some(bytes) = get(&path)? else {
+        return log_url(&home.url()?);
+    };
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    let url = text.trim().parse::<ServiceUrl>();
+    url.map_err(|error| Failure::file(&path, error))
+}
+
+/// `clew trustee approve` of a request. Returns `None` if no request has this id.
+pub fn approve(home: &Home, arguments: &TrusteeAnswer) -> Result<Option<Status>, Failure> {
+    let Some(topic) = order::find(home.dir(), &arguments.id)? else {
+        return Ok(None);
+    };
+    let identity = home.identity(&arguments.unlock)?;
+    let reviewed = Record::at(home.dir(), &topic).review()?;
+    if let Some(reviewed) = &reviewed {
+        tell(reviewed);
+    }
+    let group = home.group()?.id();
+    order::put(home.dir(), &topic, group, Answer::Yes, &identity.key)?;
+    say!("approved: clew trustee serve checks it again, logs it, and gives the share");
+    Ok(Some(Status::Yes))
+}
+
+/// `clew trustee refuse` of a request. Returns `None` if no request has this id.
+pub fn refuse(home: &Home, arguments: &TrusteeRefuse) -> Result<Option<Status>, Failure> {
+    let answer = &arguments.of;
+    let Some(topic) = order::find(home.dir(), &answer.id)? else {
+        return Ok(None);
+    };
+    let identity = home.identity(&answer.unlock)?;
+    let failed = Record::at(home.dir(), &topic).review()?;
+    let failed = failed
+        .map(|reviewed| reviewed.answer)
+        .filter(|rule| *rule > 1);
+    let rule = match arguments.because.as_deref().map(rule_number) {
+        Some(None) => {
+            return Err(Failure::new("--because: not the name of a rule")
+                .hint("use a name of spec/opening.md 3.1, as warrant-expired"));
+        }
+        Some(Some(rule)) => rule,
+        None => failed.unwrap_or(RULE_OPERATOR),
+    };
+    let group = home.group()?.id();
+    order::put(home.dir(), &topic, group, Answer::No(rule), &identity.key)?;
+    say!(
+        "refused: clew trustee serve logs it, rule {}",
+        said_answer(rule)
+    );
+    Ok(Some(Status::Yes))
+}
+
+/// Lists all requests.
+pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
+    for topic in topics(home.dir())? {
+        let record = Record::at(home.dir(), &topic);
+        let Some(reviewed) = record.review()? else {
+            continue;
+        };
+        let (state, trouble) = (state(&record)?, record.trouble()?);
+        if as_json {
+            let line = json!({
+                "kind": "request",
+                "id": reviewed.id,
+                "answer": state,
+                "trouble": trouble,
+                "request": reviewed,
+            });
+            say!("{line}");
+            continue;
+        }
+        tell(&reviewed);
+        match state {
+            "waiting" => say!(
+                "  waiting for you: clew trustee approve {} {}",
+                home.dir().display(),
+                &reviewed.id[..16]
+            ),
+            state => say!("  {state}"),
+        }
+        if let Some(trouble) = trouble {
+            say!("  trouble    {trouble}");
+        }
+    }
+    Ok(())
+}
+
+/// How far a request is, for its trustee.
+fn state(record: &Record) -> Result<&'static str, Failure> {
+    let decision = record.decision()?.map(|(_, answer)| answer);
+    Ok(
+        match (decision, record.order()?.is_some(), record.has_given()?) {
+            (_, _, true) => "share given",
+            (Some(Answer::Yes), _, _) => "approved, in the log",
+            (Some(Answer::No(_)), _, _) => "refused, in the log",
+            (None, true, _) => "decided, not in the log yet",
+            (None, false, _) => "waiting",
+        },
+    )
+}
+
+/// What an operator has to see before it decides.
+fn tell(reviewed: &Reviewed) {
+    let at = clock::to_the_second;
+    say!("request {}", &reviewed.id[..16]);
+    if let Some(facts) = &reviewed.warrant {
+        say!("  asks       {}", facts.asks);
+        if let Some(machine) = &facts.machine {
+            say!("  machine    {machine}");
+        }
+        say!("  reference  {}", facts.reference);
+        say!("  asked by   {}", facts.requester);
+        say!("  with key   {}", reviewed.requester);
+        say!("  issued by  {}", facts.issuer);
+        say!("  with key   {}", facts.issuer_key);
+        say!("  expires    {}", at(facts.expires));
+        say!(
+            "  signatures {} in the warrant; this one {}",
+            facts.signatures,
+            facts.covers
+        );
+    }
+    say!(
+        "  log        entry {}, added {}",
+        reviewed.place,
+        at(reviewed.logged)
+    );
+    match &reviewed.why {
+        None => say!("  checked    every rule holds, at {}", at(reviewed.checked)),
+        Some(why) => say!("  checked    {why}, at {}", at(reviewed.checked)),
+    }
+}

@@ -1,0 +1,310 @@
+//! Requests by commands only: a manager, a log, a witness, three trustees of whom two are needed, a
+//! requester, a court. Every process may be killed and asked again.
+
+use crate::folder::{Folder, GROUP, Served};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+const CAPTURE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/captures/tcpdump--quic_handshake.pcap"
+);
+
+/// A group with a log, and everybody of a story.
+pub struct Story {
+    pub folder: Folder,
+    pub log: Served,
+    pub manager: Served,
+    _witness: Served,
+}
+
+impl Story {
+    pub fn new() -> Self {
+        let folder = Folder::new();
+        let witness = folder.witness(0, "127.0.0.1:0");
+        let log = folder.serve("log", &[&witness]).ready();
+        folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
+        folder.yes(&["group", "set-log", "acme", &folder.log]);
+        let sign = ["sign", "--mode", "each", "--key", "web-1.key", CAPTURE];
+        folder.yes(&[&sign[..], &["-o", "signed"]].concat());
+        let [witness_key, _] = &folder.witnesses;
+        let believed = ["--log", &folder.log, "--witness", witness_key];
+        folder.yes(&[&["log", "publish", "acme", &log.url][..], &believed].concat());
+        let manager = folder.manager("acme", "127.0.0.1:0", &[]);
+        let story = Self {
+            folder,
+            log,
+            manager,
+            _witness: witness,
+        };
+        story.author("police", "requester");
+        story.keygen("court");
+        (1..=3).for_each(|index| story.trustee(index));
+        story
+    }
+
+    pub fn yes(&self, arguments: &[&str]) -> String {
+        self.folder.yes(arguments)
+    }
+
+    pub fn keygen(&self, name: &str) {
+        let (key, public) = (format!("{name}.key"), format!("{name}.pub"));
+        self.yes(&["log", "keygen", name, "-o", &key, "--public", &public]);
+    }
+
+    /// An author that the log and the board know.
+    fn author(&self, name: &str, role: &str) {
+        self.keygen(name);
+        let public = format!("{name}.pub");
+        self.yes(&["manager", "admit", "acme", "--role", role, "--key", &public]);
+        self.yes(&["log", "admit", "acme", &self.log.url, &public, "--as", role]);
+    }
+
+    fn trustee(&self, index: u8) {
+        let (dir, at) = (format!("t{index}"), format!("trustee:{index}"));
+        let (key, index) = (format!("acme/trustees/{index}.key"), index.to_string());
+        let init = ["trustee", "init", &dir, "--manager", &self.manager.url];
+        let rest = ["--log-url", &self.log.url, "--name", &dir, "--key", &key];
+        self.yes(&[&init[..], &rest].concat());
+        let public = format!("{dir}/author.pub");
+        let admit = [
+            "manager", "admit", "acme", "--role", "trustee", "--index", &index,
+        ];
+        self.yes(&[&admit[..], &["--key", &public]].concat());
+        self.yes(&["log", "admit", "acme", &self.log.url, &public, "--as", &at]);
+        self.policy(&dir, "court");
+    }
+
+    pub fn policy(&self, dir: &str, court: &str) {
+        let read = |name: &str| fs::read_to_string(self.path(name)).unwrap();
+        let line = read(&format!("{court}.pub"));
+        let line = line.lines().find(|line| !line.starts_with('#')).unwrap();
+        let witness = &self.folder.witnesses[0];
+        let policy = format!("issuers = [\"{line}\"]\nwitnesses = [\"{witness}\"]\n");
+        fs::write(self.path(&format!("{dir}/policy.toml")), policy).unwrap();
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
+    }
+
+    /// A warrant about a packet, by a court for the police.
+    pub fn warrant(&self, packet: &str, court: &str, more: &[&str], to: &str) {
+        let draft = format!("{to}.draft");
+        let create = ["warrant", "create", "--group", GROUP, "--capture", "signed"];
+        let rest = [
+            "--packet",
+            packet,
+            "--reference",
+            "4 KLs 17/26",
+            "-o",
+            &draft,
+        ];
+        let of = ["--for", "police.pub"];
+        self.yes(&[&create[..], &rest, &of, more].concat());
+        let key = format!("{court}.key");
+        self.yes(&["warrant", "sign", "--key", &key, &draft, "-o", to]);
+    }
+
+    /// The arguments that file a request about a packet.
+    pub fn file<'a>(&'a self, packet: &'a str, warrant: &'a str, case: &'a str) -> Vec<&'a str> {
+        let file = ["request", "file", "--group", GROUP, "--warrant", warrant];
+        let whom = ["--manager", &self.manager.url, "--log-url", &self.log.url];
+        let key = [
+            "--key",
+            "police.key",
+            "--witness",
+            &self.folder.witnesses[0],
+        ];
+        let of = ["signed", "--packet", packet, "-o", case];
+        [&file[..], &whom, &key, &of].concat()
+    }
+
+    /// Files a request, and has every trustee look at it.
+    pub fn filed(&self, packet: &str, warrant: &str, more: &[&str], case: &str) {
+        self.yes(&[&self.file(packet, warrant, case)[..], more].concat());
+        self.turn(&[1, 2, 3]);
+    }
+
+    /// One turn of trustees.
+    pub fn turn(&self, trustees: &[u8]) {
+        for index in trustees {
+            self.yes(&["trustee", "serve", &format!("t{index}"), "--once"]);
+        }
+    }
+
+    /// The requests that a trustee knows.
+    pub fn listed(&self, trustee: u8) -> Vec<Value> {
+        let lines = self.yes(&["trustee", "list", &format!("t{trustee}"), "--json"]);
+        let all = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        all.collect()
+    }
+
+    /// What a trustee says of the request that it saw last under this warrant.
+    pub fn seen(&self, trustee: u8, case: &str) -> Value {
+        let id = self.id(case);
+        let mut listed = self.listed(trustee).into_iter();
+        listed.find(|one| one["id"] == id).unwrap_or(Value::Null)
+    }
+
+    pub fn id(&self, case: &str) -> String {
+        self.status(case)["request"].as_str().unwrap().to_owned()
+    }
+
+    pub fn status(&self, case: &str) -> Value {
+        let status = ["request", "status", case, "--key", "police.key", "--json"];
+        let done = self.folder.clew(&status);
+        let error = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            done.status.code().unwrap() <= 2 && !done.stdout.is_empty(),
+            "{error}"
+        );
+        serde_json::from_slice(&done.stdout).unwrap()
+    }
+
+    pub fn state(&self, case: &str) -> String {
+        self.status(case)["state"].as_str().unwrap().to_owned()
+    }
+
+    pub fn answer(&self, what: &str, trustee: u8, case: &str, more: &[&str]) {
+        let (dir, id) = (format!("t{trustee}"), self.id(case));
+        self.yes(&[&["trustee", what, &dir, &id[..12]][..], more].concat());
+    }
+
+    pub fn fetch<'a>(&'a self, case: &'a str, to: &'a str) -> Vec<&'a str> {
+        let fetch = ["request", "fetch", case, "--key", "police.key"];
+        [&fetch[..], &["--register", "acme", "-o", to]].concat()
+    }
+
+    pub fn judged(&self, evidence: &str, case: &str) -> Value {
+        let proof = format!("{case}/request.txt");
+        let judge = ["judge", "--group", GROUP, evidence, "signed", "--json"];
+        let with = ["--request", &proof, "--witness", &self.folder.witnesses[0]];
+        serde_json::from_str(&self.yes(&[&judge[..], &with].concat())).unwrap()
+    }
+}
+
+#[test]
+fn an_opening_goes_from_the_court_to_the_evidence() {
+    let story = Story::new();
+    story.warrant("1", "court", &[], "warrant");
+    story.filed("1", "warrant", &[], "case");
+    assert_eq!(story.state("case"), "reviewed");
+    let seen = story.seen(1, "case");
+    assert_eq!(
+        (&seen["answer"], &seen["request"]["answer"]),
+        (&"waiting".into(), &1.into())
+    );
+    assert_eq!(seen["request"]["warrant"]["reference"], "4 KLs 17/26");
+    // Nobody approves by itself.
+    story.turn(&[1, 2, 3]);
+    assert_eq!(story.state("case"), "reviewed");
+    story.folder.ends(2, &story.fetch("case", "opening.txt"));
+
+    story.answer("approve", 1, "case", &[]);
+    story.turn(&[1]);
+    let status = story.status("case");
+    assert_eq!(
+        (&status["state"], &status["approved"]),
+        (&"approved".into(), &1.into())
+    );
+    // Filing again is the same request.
+    story.yes(&story.file("1", "warrant", "case"));
+    story.answer("refuse", 2, "case", &[]);
+    story.answer("approve", 3, "case", &[]);
+    story.turn(&[3, 2, 1]);
+    let status = story.status("case");
+    assert_eq!(status["state"], "computed", "{status}");
+    let events = status["events"].as_array().unwrap();
+    let of = |what: &str| events.iter().filter(|event| event["what"] == what);
+    assert_eq!(of("approved").count(), 2);
+    let refused = of("refused").next().unwrap();
+    assert_eq!(
+        (&refused["rule"], &refused["trustee"]),
+        (&"operator".into(), &2.into())
+    );
+    assert!(refused["place"].as_u64().unwrap() > 0);
+
+    story.yes(&story.fetch("case", "opening.txt"));
+    assert_eq!(story.state("case"), "delivered");
+    // Again it gives the same.
+    story.yes(&story.fetch("case", "opening.txt"));
+    let judged = story.judged("opening.txt", "case");
+    assert_eq!(judged["machine"], "web-1");
+    assert_eq!(judged["requested"]["witnesses"], 1);
+    assert!(judged["requested"]["place"].as_u64().unwrap() > 0);
+    let counted = ["log", "count", "log", "--group", GROUP, "--json"];
+    let counted: Value = serde_json::from_str(&story.yes(&counted)).unwrap();
+    assert_eq!(counted["months"][0]["openings"], 1, "{counted}");
+}
+
+#[test]
+fn a_match_is_answered_round_by_round() {
+    let story = Story::new();
+    let of = ["--match", "web-2", "--register", "acme"];
+    story.warrant("1", "court", &of, "warrant");
+    story.filed("1", "warrant", &of, "case");
+    assert_eq!(
+        story.seen(1, "case")["request"]["warrant"]["machine"],
+        "web-2"
+    );
+    story.answer("approve", 1, "case", &[]);
+    story.answer("approve", 3, "case", &[]);
+    story.turn(&[1, 3]);
+    // The first fetch names who answers together; then rounds go by themselves.
+    story.folder.ends(2, &story.fetch("case", "match.txt"));
+    for _ in 0..3 {
+        story.turn(&[1, 3]);
+    }
+    assert_eq!(story.state("case"), "computed", "{}", story.status("case"));
+    let said = story.folder.clew(&story.fetch("case", "match.txt"));
+    assert_eq!(said.status.code(), Some(1), "web-2 did not");
+    let judged = story.judged("match.txt", "case");
+    assert_eq!(
+        (&judged["machine"], &judged["sent"]),
+        (&"web-2".into(), &false.into())
+    );
+}
+
+/// Whoever is not the court, or not the requester, gets nothing; an honest request beside does.
+#[test]
+fn a_bad_request_is_refused_by_its_rule() {
+    let story = Story::new();
+    story.keygen("stranger");
+    story.warrant("1", "stranger", &[], "forged");
+    story.filed("1", "forged", &[], "case");
+    let seen = story.seen(1, "case");
+    assert_eq!(seen["request"]["answer"], 11, "{seen}");
+    let events = story.status("case")["events"].clone();
+    assert_eq!(events[1]["rule"], "warrant-issuer", "{events}");
+    // An operator that approves it all the same: the trustee checks again.
+    story.answer("approve", 1, "case", &[]);
+    story.turn(&[1]);
+    let seen = story.seen(1, "case");
+    assert_eq!(seen["answer"], "decided, not in the log yet");
+    assert!(seen["trouble"].as_str().unwrap().contains("warrant-issuer"));
+    // A refusal has the rule that failed.
+    story.answer("refuse", 2, "case", &[]);
+    story.answer("refuse", 3, "case", &["--because", "warrant-scope"]);
+    story.turn(&[2, 3]);
+    let status = story.status("case");
+    assert_eq!(status["state"], "refused", "{status}");
+    let events = status["events"].as_array().unwrap();
+    let rules: Vec<_> = events
+        .iter()
+        .filter(|event| event["what"] == "refused")
+        .collect();
+    assert_eq!(rules[0]["rule"], "warrant-issuer");
+    assert_eq!(rules[1]["rule"], "warrant-scope");
+
+    story.warrant("2", "court", &[], "honest");
+    story.filed("2", "honest", &[], "case-2");
+    for index in [1, 2] {
+        story.answer("approve", index, "case-2", &[]);
+    }
+    story.turn(&[1, 2]);
+    story.yes(&story.fetch("case-2", "opening.txt"));
+}
