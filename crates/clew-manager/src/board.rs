@@ -205,6 +205,15 @@ impl Board {
         }
     }
 
+    /// Checks that a key may use the board at all: cheap, before more of its request is read.
+    ///
+    /// # Errors
+    /// [`BoardError::Author`] if it may not.
+    pub fn check_user(&self, key: &[u8; 32]) -> Result<(), BoardError> {
+        let may = self.is_reader(key)? || self.db.is_seated(None, key)?;
+        may.then_some(()).ok_or(BoardError::Author)
+    }
+
     /// Returns posts of a topic with their places, from the one behind `after` on, some 4 MiB of them;
     /// none if there is none yet.
     ///

@@ -1,10 +1,12 @@
 //! A board over real sockets: who may ask, what is refused, and waiting for posts.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use clew_group::Scheme;
 use clew_group::quorum::Quorum;
 use clew_keys::AuthorKeyFile;
-use clew_keys::post::{BoardId, POST_BYTES_MAX, Post};
+use clew_keys::post::{BoardId, POST_BYTES_MAX, Post, ReadTicket};
 use clew_log::entry::Role;
 use clew_manager::{Board, NewGroup, Opening, Store};
 use clew_service::board::{BoardClient, BoardService};
@@ -17,6 +19,7 @@ use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 const NOW: u64 = 1_800_000_000_000_000_000;
+const WAIT: Duration = Duration::from_secs(9);
 const MINUTE: u64 = 60_000_000_000;
 
 fn key(seed: u8, name: &str) -> AuthorKeyFile {
@@ -131,14 +134,16 @@ async fn strangers_observers_and_wrong_clocks_are_refused() {
     let unsigned = http.get("board?after=0&wait=0", None, 100, Duration::from_secs(9));
     assert_eq!(rule(unsigned.await), "signature");
     let bad = http.post("board", b"no post".to_vec(), 100, Duration::from_secs(9));
-    assert_eq!(rule(bad.await), "layout");
+    assert_eq!(rule(bad.await), "signature");
+    let ticket = ReadTicket::sign(id, "board", NOW, &key(2, "x").signing_key());
+    let ticket = STANDARD.encode(ticket.to_bytes());
+    let send = |body| http.post_with("board", ("clew-reader", &ticket), body, 100, WAIT);
+    assert_eq!(rule(send(b"no post".to_vec()).await), "layout");
     let long = vec![0; POST_BYTES_MAX + 1];
-    let long = http.post("board", long, 100, Duration::from_secs(9)).await;
-    assert!(long.is_err());
+    assert!(send(long).await.is_err());
     let mut forged = Post::sign(id, [1; 32], 40, vec![1], &key(1, "x").signing_key())
         .unwrap()
         .encode();
     *forged.last_mut().unwrap() ^= 1;
-    let forged = http.post("board", forged, 100, Duration::from_secs(9));
-    assert_eq!(rule(forged.await), "signature");
+    assert_eq!(rule(send(forged).await), "signature");
 }
