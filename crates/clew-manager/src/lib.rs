@@ -15,5 +15,5 @@ pub use index::Progress;
 pub use store::{
     AHEAD_NS, Backup, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES, ISSUER_KEY,
     Invitation, JoinAnswer, JoinRound, Machine, NewGroup, Opening, OutboxEntry, PendingEnrolment,
-    ROUNDS_MAX, SERVICE_TLS, Store, WITNESSES, keys_of,
+    ROUNDS_MAX, SERVICE_TLS, ServiceLock, Store, WITNESSES, keys_of,
 };
