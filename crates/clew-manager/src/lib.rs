@@ -17,5 +17,5 @@ pub use index::Progress;
 pub use store::{
     AHEAD_NS, AdmittedAuthor, Backup, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES,
     ISSUER_KEY, Invitation, JoinAnswer, JoinRound, LOG, LOG_URL, Machine, NewGroup, Opening,
-    OutboxEntry, PendingEnrolment, ROUNDS_MAX, SERVICE_TLS, Store, WITNESSES, keys_of,
+    OutboxEntry, PendingEnrolment, ROUNDS_MAX, SERVICE_TLS, ServiceLock, Store, WITNESSES, keys_of,
 };

@@ -88,6 +88,12 @@ pub struct Store {
     epochs: (EpochId, Vec<(u32, EpochIssuer)>),
 }
 
+/// A store that this process serves, until it is dropped.
+pub struct ServiceLock {
+    _server: Option<Box<dyn Send>>,
+    _file: File,
+}
+
 /// The database locked for a change, with the group as it is.
 struct Locked<'s> {
     transaction: Box<dyn Transaction + 's>,
@@ -212,11 +218,13 @@ impl Store {
         group_bytes(&*self.db)
     }
 
-    /// Locks a group's directory for one service. The lock ends with the process, however that ends.
+    /// Locks a group's directory for one service, and its database if that is a server's: two hosts may
+    /// name one. The lock ends with the process, however that ends. The server's part ends also if the
+    /// server restarts; two services would then take turns.
     ///
     /// # Errors
-    /// [`StoreError::Served`] if another process has it.
-    pub fn lock_service(dir: &Path) -> Result<File, StoreError> {
+    /// [`StoreError::Served`] if another process has it; what the database says.
+    pub fn lock_service(dir: &Path) -> Result<ServiceLock, StoreError> {
         let path = dir.join(SERVICE_LOCK);
         let mut options = OpenOptions::new();
         options
@@ -226,7 +234,10 @@ impl Store {
             .mode(MODE_SECRET);
         let file = options.open(&path).map_err(StoreError::io(&path))?;
         match file.try_lock() {
-            Ok(()) => Ok(file),
+            Ok(()) => Ok(ServiceLock {
+                _server: storage::lock_service(dir)?,
+                _file: file,
+            }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Served(dir.to_owned())),
             Err(TryLockError::Error(error)) => Err(StoreError::io(&path)(error)),
         }

@@ -17,7 +17,6 @@ mod groups;
 mod hash_lanes;
 mod issuing;
 mod loss;
-mod manager;
 mod measure;
 mod modes;
 mod nodes;
@@ -48,7 +47,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 19] = [
+const PROGRAMS: [Program; 18] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -88,11 +87,6 @@ const PROGRAMS: [Program; 19] = [
         name: "epochs",
         about: "an epoch of N machines: its index, a look-up, a rebase; chains of steps, loaded and followed",
         run: epochs::run,
-    },
-    Program {
-        name: "manager",
-        about: "the manager as a service: joins, the feed's head, look-ups, with SQLite and PostgreSQL",
-        run: manager::run,
     },
     Program {
         name: "modes",

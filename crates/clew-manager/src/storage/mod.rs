@@ -44,6 +44,15 @@ pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
     }
 }
 
+/// Takes a server's database for one service, as long as what is returned lives. `None` for a file, whose
+/// directory is locked.
+pub(crate) fn lock_service(dir: &Path) -> Result<Option<Box<dyn Send>>> {
+    match server(dir)? {
+        Some(url) => Ok(Some(postgres::lock_service(&url)?)),
+        None => Ok(None),
+    }
+}
+
 /// Whether a database refused because its disk is full.
 pub(crate) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     sqlite::is_disk_full(error) || postgres::is_disk_full(error)

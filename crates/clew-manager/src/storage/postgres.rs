@@ -81,6 +81,19 @@ pub(super) fn open(url: &str) -> Result<Box<dyn Database>> {
     }
 }
 
+/// Takes the database for one service, on a connection of its own.
+pub(super) fn lock_service(url: &str) -> Result<Box<dyn Send>> {
+    let db = Postgres::new(url)?;
+    let lock =
+        "SELECT pg_try_advisory_lock(hashtextextended('clew ' || current_schema(), 0))::int::int8";
+    let taken = db.query(lock, &[])?;
+    let taken = taken.into_iter().next().map(|mut row| row.take::<i64>());
+    match taken {
+        Some(Ok(1)) => Ok(Box::new(db)),
+        _ => Err(StoreError::Served(db.name.clone())),
+    }
+}
+
 /// The tables in the words of PostgreSQL. Text has the order of its bytes, as in SQLite.
 fn schema() -> String {
     let words = [

@@ -12,7 +12,7 @@
 mod record;
 
 use super::check::check_tables;
-use super::create::{place, settle};
+use super::create::{beside, folders, place, settle};
 use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store};
 use crate::error::StoreError;
 use crate::storage::{self, LAYOUT_VERSION, Row, Transaction};
@@ -118,17 +118,9 @@ impl Store {
         database: Option<&str>,
         published: Option<&[u8]>,
     ) -> Result<Backup, StoreError> {
-        let parent = directory(dir);
-        fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
-        let mut making = tempfile::Builder::new();
-        making.prefix(".clew-group-").rand_bytes(16);
-        let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
+        let making = beside(dir)?;
         let path = making.path().to_owned();
-        for (name, mode) in [("public", 0o755), ("issuer", 0o700), ("trustees", 0o700)] {
-            let folder = path.join(name);
-            let made = DirBuilder::new().mode(mode).create(&folder);
-            made.map_err(StoreError::io(&folder))?;
-        }
+        folders(&path)?;
         if let Some(published) = published {
             let file = path.join(GROUP_FILE);
             files::write_atomically(&file, published, MODE_PUBLIC, IfExists::Refuse)

@@ -113,12 +113,7 @@ impl Store {
         rng: &mut impl CryptoRng,
         also: impl FnOnce(&Path, &[u8]) -> Result<(), E>,
     ) -> Result<Created, E> {
-        let parent = directory(dir);
-        fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
-        // Of mode 0700. If the process is killed, it stays.
-        let mut making = tempfile::Builder::new();
-        making.prefix(".clew-group-").rand_bytes(16);
-        let making = making.tempdir_in(parent).map_err(StoreError::io(parent))?;
+        let making = beside(dir)?;
         let founding = Founding::new(group, rng)?;
         founding.write(making.path(), secret, rng)?;
         let path = making.path().to_owned();
@@ -140,6 +135,25 @@ impl Store {
 
 fn trustee_key(index: u8) -> PathBuf {
     Path::new(TRUSTEES).join(format!("{index}.key"))
+}
+
+/// Makes the folders of a group's directory.
+pub(super) fn folders(dir: &Path) -> Result<(), StoreError> {
+    for (name, mode) in [("public", 0o755), ("issuer", 0o700), ("trustees", 0o700)] {
+        let path = dir.join(name);
+        let made = DirBuilder::new().mode(mode).create(&path);
+        made.map_err(StoreError::io(&path))?;
+    }
+    Ok(())
+}
+
+/// An empty directory beside the one that is made. If the process is killed, it stays.
+pub(super) fn beside(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
+    let parent = directory(dir);
+    fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
+    let mut making = tempfile::Builder::new(); // of mode 0700
+    making.prefix(".clew-group-").rand_bytes(16);
+    making.tempdir_in(parent).map_err(StoreError::io(parent))
 }
 
 /// Gives the finished directory its name; an empty directory of that name is replaced.
@@ -234,13 +248,7 @@ impl Founding {
         secret: Option<&Secret>,
         rng: &mut impl CryptoRng,
     ) -> Result<(), StoreError> {
-        for (name, mode) in [("public", 0o755), ("issuer", 0o700), ("trustees", 0o700)] {
-            let path = dir.join(name);
-            DirBuilder::new()
-                .mode(mode)
-                .create(&path)
-                .map_err(StoreError::io(&path))?;
-        }
+        folders(dir)?;
         let key = &self.issuer;
         let path = dir.join(ISSUER_KEY);
         write_key(&path, key, secret, rng)?;

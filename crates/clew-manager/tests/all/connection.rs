@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// What the proxy does with the next commit.
 const PASS: u8 = 0;
@@ -51,7 +52,7 @@ fn relay(mut client: UnixStream, mut server: UnixStream, mode: &AtomicU8) {
         }
     }
     // Long enough for the server to commit what it got.
-    thread::sleep(std::time::Duration::from_millis(200));
+    thread::sleep(Duration::from_millis(200));
     let _ = client.shutdown(std::net::Shutdown::Both);
     let _ = server.shutdown(std::net::Shutdown::Both);
     let _ = back.join();
@@ -119,6 +120,17 @@ fn two_managers_on_one_database_take_turns() {
     other.join().unwrap();
     acme.store.refresh().unwrap();
     assert_eq!(acme.store.check().unwrap().register().machines, 20);
+    // They write in turns; one of them serves.
+    let lock = Store::lock_service(&acme.dir).unwrap();
+    let refused = Store::lock_service(&twin).err().unwrap();
+    assert!(matches!(refused, StoreError::Served(_)), "{refused}");
+    drop(lock);
+    let since = Instant::now();
+    while Store::lock_service(&twin).is_err() {
+        // The server sees the end of a connection soon.
+        assert!(since.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(10));
+    }
     let twin = Store::open(&twin).unwrap();
     assert_eq!(
         twin.group_bytes().unwrap(),

@@ -205,13 +205,17 @@ impl Client {
     pub async fn post_with(
         &self,
         path: &str,
-        (header, value): (&str, &str),
+        header: (&str, &str),
         body: Vec<u8>,
         limit: usize,
         wait: Duration,
     ) -> Result<Answer, ClientError> {
-        let request = self.http.request(Method::POST, self.url.join(path)?);
-        let request = request.header(header, value).body(body);
+        let request = Request {
+            method: Method::POST,
+            path,
+            header: Some(header),
+            body: body.into(),
+        };
         self.send(request, limit, wait).await
     }
 

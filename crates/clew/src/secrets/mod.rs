@@ -2,6 +2,7 @@
 
 mod command;
 mod seal;
+mod stream;
 
 use crate::exposure::warn_if_exposed;
 use crate::failure::Failure;
@@ -12,13 +13,12 @@ use clew_capture::is_capture;
 use clew_evidence::TextError;
 use clew_keys::encryption::{self, MIN_KEY_FILE_BYTES, Needs, Secret};
 use clew_keys::files::{IfExists, MODE_SECRET, Written, write_atomically};
-use clew_keys::sealed_stream::{SEALED_HEADER, SealedReader, stream_needs};
 use clew_keys::{IssuerKeyFile, LogKeyFile, TextFile};
 use clew_manager::Store;
 use command::printed_by;
 pub use seal::Seal;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -125,28 +125,6 @@ impl Unlock {
     /// Reads the issuer key of a group's directory.
     pub fn issuer(&self, store: &Store) -> Result<IssuerKeyFile, Failure> {
         self.load(&store.issuer_key_path(), IssuerKeyFile::decode)
-    }
-
-    /// Reads a long file that may be encrypted: what a backup is. It is decrypted as it is read.
-    pub fn stream(&self, path: &Path) -> Result<Box<dyn Read>, Failure> {
-        let failed = |error: std::io::Error| match error.kind() {
-            ErrorKind::InvalidData => Failure::file(path, error),
-            _ => Failure::io(path, &error),
-        };
-        let mut file = BufReader::new(File::open(path).map_err(failed)?);
-        let start = file.fill_buf().map_err(failed)?;
-        let first = start
-            .strip_prefix(SEALED_HEADER)
-            .map(|rest| rest.first().copied());
-        let secret = match first.map(|first| first.and_then(stream_needs)) {
-            None => return Ok(Box::new(file)),
-            Some(Some(Needs::Passphrase)) => self.passphrase(path)?,
-            Some(Some(Needs::KeyFile)) => self.content(path)?,
-            Some(_) => return Err(Failure::file(path, TextError::Damaged)),
-        };
-        file.consume(SEALED_HEADER.len());
-        let stream = SealedReader::new(file, &secret).map_err(failed)?;
-        Ok(Box::new(stream))
     }
 
     /// Reads the key of a log or a witness.
