@@ -299,18 +299,19 @@ fn is_of(entry: &Entry, group: &GroupFile) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const KEY: &str = "w+a5d55345+BGQJ1RNQYvG8QUbLtN2AzzJEpqgqPIhAK2nFS0q8Ye+1";
+    use clew_log::KeyKind;
 
     #[test]
     fn what_was_seen_is_read_as_it_was_written() {
-        let text = format!("{HEADER}\nthreshold 1\nwitness {KEY}\n");
+        let secret = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+        let key = VerifierKey::new("w", KeyKind::Witness, secret.verifying_key()).unwrap();
+        let text = format!("{HEADER}\nthreshold 1\nwitness {key}\n");
         let seen: Seen = text.parse().unwrap();
         assert_eq!((seen.threshold, seen.witnesses.len()), (1, 1));
         assert_eq!(seen.to_string(), text);
         let bad = [
             String::new(),
-            text.replace('1', "2"),
+            text.replace("seen-1", "seen-2"),
             text.replace("threshold 1", "threshold 0"),
             text.replace("threshold 1", "threshold 2"),
             text.replace("witness ", "witness"),
