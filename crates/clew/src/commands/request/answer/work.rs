@@ -17,7 +17,7 @@ use clew_log::Proof;
 use clew_log::entry::{Answer, Body, Logged};
 use clew_service::log::LogClientError;
 use clew_trustee::approval::{Shown, ShownLog, Unapproved};
-use clew_trustee::request::{CaseFile, Desk, Done, Message, Posted, Todo, decided};
+use clew_trustee::request::{CaseFile, RequestView, Done, Message, Posted, Todo, decided};
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use clew_wire::Hex;
@@ -226,7 +226,7 @@ impl Open<'_> {
         let now = clock::now_ns() / 1_000_000_000;
         let decided = decided(posts, &policy, &group.id().0, self.case.place.get(), now);
         let threshold = warrant.as_ref().and_then(|_| self.threshold());
-        let desk = Desk {
+        let seen = RequestView {
             own: self.key.trustee(),
             requester: self.requester,
             is_match: self.case.machine.is_some(),
@@ -234,7 +234,7 @@ impl Open<'_> {
             posts,
             decided: &decided,
         };
-        let todo = desk.next(&done);
+        let todo = seen.next(&done);
         if matches!(todo, Todo::Wait | Todo::Operator) {
             return Ok(None);
         }
