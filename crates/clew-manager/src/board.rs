@@ -205,6 +205,15 @@ impl Board {
         }
     }
 
+    /// Checks that a key may use the board at all: cheap, before more of its request is read.
+    ///
+    /// # Errors
+    /// [`BoardError::Author`] if it may not.
+    pub fn check_user(&self, key: &[u8; 32]) -> Result<(), BoardError> {
+        let may = self.is_reader(key)? || self.db.is_seated(None, key)?;
+        may.then_some(()).ok_or(BoardError::Author)
+    }
+
     /// Returns posts of a topic with their places, from the one behind `after` on, some 4 MiB of them;
     /// none if there is none yet.
     ///
@@ -223,18 +232,20 @@ impl Board {
     }
 
     /// Returns the numbers and topics of the posts behind number `after` on the whole board, at most
-    /// 1,000.
+    /// 1,000. A reader that has seats alone gets those of its topics.
     ///
     /// # Errors
     /// [`BoardError::Author`] if the reader may not read any topic; [`BoardError::After`] if the board
     /// has no post of that number any more.
     pub fn news(&self, reader: &[u8; 32], after: u64) -> Result<Vec<(u64, [u8; 32])>, BoardError> {
-        if !self.is_reader(reader)? && !self.db.is_seated(None, reader)? {
-            return Err(BoardError::Author);
-        }
+        let seated = match self.is_reader(reader)? {
+            true => None,
+            false if self.db.is_seated(None, reader)? => Some(reader),
+            false => return Err(BoardError::Author),
+        };
         match after > self.db.last_post()? {
             true => Err(BoardError::After),
-            false => Ok(self.db.news(after, NEWS_MAX)?),
+            false => Ok(self.db.news(after, NEWS_MAX, seated)?),
         }
     }
 

@@ -38,8 +38,14 @@ pub(crate) trait BoardTables {
     /// The topics of posts of a kind, oldest first.
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>>;
 
-    /// The posts behind number `after`, at most `most`: their numbers and topics.
-    fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>>;
+    /// The posts behind number `after`, at most `most`: their numbers and topics. With a key, only
+    /// those of topics whose plan names it.
+    fn news(
+        &self,
+        after: u64,
+        most: u32,
+        seated: Option<&[u8; 32]>,
+    ) -> Result<Vec<(u64, [u8; 32])>>;
 }
 
 /// What can be changed.

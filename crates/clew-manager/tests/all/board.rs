@@ -6,6 +6,8 @@ use clew_keys::post::{BoardId, Post};
 use clew_keys::{Author, AuthorKeyFile};
 use clew_log::entry::Role;
 use clew_manager::{Board, BoardError, POST_PLAN, Store, StoreError};
+use clew_trustee::dkg::{self, Plan, Proposal, Seat};
+use ed25519_dalek::SigningKey;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use zeroize::Zeroizing;
@@ -164,4 +166,83 @@ fn each_refusal_has_its_rule() {
     assert_eq!(rule(board.post(&late, 1)), "author");
     let reader = court.public().signs.to_bytes();
     assert_eq!(rule(board.read(&reader, &[1; 32], 0)), "author");
+}
+
+/// A plan's topic is for the manager and for those whom the plan names, whatever their role.
+#[test]
+fn a_plan_seats_its_participants() {
+    let (_folder, dir, mut store) = group();
+    let (newcomer, trustee, court) = (key(1, "new"), key(2, "t"), key(3, "court"));
+    store
+        .admit_author(&trustee.public(), Role::Trustee(1), 5)
+        .unwrap();
+    store
+        .admit_author(&court.public(), Role::Requester, 5)
+        .unwrap();
+    let plan = Plan::new_key(store.group(), quorum(1, 1), &mut rng(1)).unwrap();
+    let seat = Seat {
+        role: dkg::Role::new(Some(who(1)), Some(who(1))).unwrap(),
+        author: newcomer.public(),
+    };
+    let plan = Proposal::new(plan, vec![seat]).unwrap();
+    let (id, topic) = (BoardId::of_group(store.group().id()), plan.topic());
+    let manager = issuer(&dir).manager;
+    let sign = |topic, kind, body: Vec<u8>, key: &SigningKey| {
+        Post::sign(id, topic, kind, body, key).unwrap()
+    };
+    let mut board = board(&dir);
+    let hello = sign(topic, 2, vec![1], &newcomer.signing_key());
+    assert_eq!(rule(board.post(&hello, 1)), "author");
+    // The plan of another author, or in another topic, is none.
+    let forged = sign(topic, POST_PLAN, plan.encode(), &court.signing_key());
+    assert_eq!(rule(board.post(&forged, 1)), "topic");
+    let elsewhere = sign([1; 32], POST_PLAN, plan.encode(), &manager);
+    assert_eq!(rule(board.post(&elsewhere, 1)), "topic");
+    let real = sign(topic, POST_PLAN, plan.encode(), &manager);
+    assert_eq!(board.post(&real, 1).unwrap(), 1);
+    assert_eq!(board.post(&hello, 1).unwrap(), 2);
+    for other in [&trustee, &court] {
+        let other = sign(topic, 2, vec![2], &other.signing_key());
+        assert_eq!(rule(board.post(&other, 1)), "author");
+    }
+    assert_eq!(board.plans().unwrap(), [topic]);
+    // A seat alone reads its own topic, and hears of no other.
+    let filed = sign([7; 32], 40, vec![], &court.signing_key());
+    board.post(&filed, 1).unwrap();
+    let reader = newcomer.public().signs.to_bytes();
+    assert_eq!(board.read(&reader, &topic, 0).unwrap().len(), 2);
+    assert_eq!(rule(board.read(&reader, &[7; 32], 0)), "author");
+    assert_eq!(board.news(&reader, 0).unwrap(), [(1, topic), (2, topic)]);
+    assert_eq!(rule(board.news(&reader, 99)), "after");
+}
+
+/// The trustees of a new key have their indices, in one transaction.
+#[test]
+fn trustees_of_a_new_key_are_seated() {
+    let (_folder, _dir, mut store) = group();
+    let all = [(1, "a"), (2, "b"), (3, "c"), (4, "d")].map(|(s, n)| key(s, n).public());
+    for (author, index) in all.iter().zip(1..=3) {
+        store.admit_author(author, Role::Trustee(index), 5).unwrap();
+    }
+    let [a, b, c, d] = all;
+    // b leaves, c and a change places, d comes.
+    let seats = [(1, c.clone()), (2, d.clone()), (3, a.clone())];
+    let before = store.outbox(100).unwrap().len();
+    store.seat_trustees(&seats, 6).unwrap();
+    let role = |store: &Store, author: &Author| {
+        let authors = store.authors().unwrap();
+        let found = authors.into_iter().find(|known| known.author == *author);
+        found.unwrap().role
+    };
+    assert_eq!(role(&store, &a), Role::Trustee(3));
+    assert_eq!(role(&store, &b), Role::None);
+    assert_eq!(role(&store, &c), Role::Trustee(1));
+    assert_eq!(role(&store, &d), Role::Trustee(2));
+    let sent = store.outbox(100).unwrap();
+    assert_eq!(sent.len(), before + 3);
+    store.seat_trustees(&seats, 7).unwrap(); // again: nothing to do
+    assert_eq!(store.outbox(100).unwrap().len(), before + 3);
+    let back = store.seat_trustees(&[(1, b)], 8);
+    assert!(matches!(back, Err(StoreError::AuthorDismissed(_))));
+    assert_eq!(role(&store, &c), Role::Trustee(1));
 }

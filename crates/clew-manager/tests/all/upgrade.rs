@@ -76,3 +76,24 @@ fn an_upgrade_that_was_killed_is_made_again() {
     assert!(Store::open(&dir).is_ok());
     assert_eq!(version(&database), 6);
 }
+
+/// Layout 6 added the tables of authors and of the board.
+#[test]
+fn a_store_of_layout_5_gets_the_tables_of_the_board() {
+    let group = TestGroup::new(clew_group::Scheme::Xr);
+    let dir = group.dir.clone();
+    drop(group.store);
+    let database = dir.join("issuer/store.db");
+    let db = rusqlite::Connection::open(&database).unwrap();
+    let old = "DROP TABLE author; DROP TABLE post; DROP TABLE seat; DROP TABLE posted;
+               PRAGMA user_version = 5;";
+    db.execute_batch(old).unwrap();
+    drop(db);
+    let mut store = Store::open(&dir).unwrap();
+    assert_eq!(version(&database), 6);
+    assert_eq!(version(&dir.join("issuer/store.db.layout-5")), 5);
+    let seed = zeroize::Zeroizing::new([1; 32]);
+    let author = clew_keys::AuthorKeyFile::new(seed, "court".parse().unwrap());
+    let role = clew_log::entry::Role::Requester;
+    assert!(store.admit_author(&author.public(), role, SINCE).unwrap());
+}

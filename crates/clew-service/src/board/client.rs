@@ -1,6 +1,6 @@
 //! The side of those who post and read.
 
-use super::{NEWS_BYTES_MAX, POSTS_MAX, READER, WAIT_MAX, news_path, topic_path};
+use super::{NEWS_BYTES_MAX, POST_PATH, POSTS_MAX, READER, WAIT_MAX, news_path, topic_path};
 use crate::http::{Client, ClientError, ServiceUrl};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -77,7 +77,12 @@ impl BoardClient {
     /// # Errors
     /// [`ClientError`].
     pub async fn post(&self, post: &Post) -> Result<u64, ClientError> {
-        let answer = { self.http.post("board", post.encode(), PLACE_MAX, WAIT) }.await?;
+        let ticket = self.ticket(POST_PATH);
+        let header = (READER, ticket.as_str());
+        let answer = self
+            .http
+            .post_with(POST_PATH, header, post.encode(), PLACE_MAX, WAIT);
+        let answer = answer.await?;
         let answered = serde_json::from_slice::<Answered>(&answer.body);
         Ok(answered.map_err(|_| self.unfit())?.place)
     }
@@ -138,11 +143,15 @@ impl BoardClient {
     }
 
     async fn get(&self, path: &str, most: usize, seconds: u64) -> Result<Vec<u8>, ClientError> {
-        let ticket = ReadTicket::sign(self.id, path, (self.clock)(), &self.key);
-        let ticket = STANDARD.encode(ticket.to_bytes());
+        let ticket = self.ticket(path);
         let wait = WAIT + Duration::from_secs(seconds);
         let answer = self.http.get_with(path, (READER, &ticket), most, wait);
         Ok(answer.await?.body)
+    }
+
+    fn ticket(&self, path: &str) -> String {
+        let ticket = ReadTicket::sign(self.id, path, (self.clock)(), &self.key);
+        STANDARD.encode(ticket.to_bytes())
     }
 
     fn unfit(&self) -> ClientError {

@@ -11,6 +11,8 @@ pub use service::BoardService;
 
 /// The header with the reader's ticket, in base64.
 const READER: &str = "clew-reader";
+/// The path of those who post, as they sign it.
+const POST_PATH: &str = "board";
 /// Longest wait for new posts, in seconds.
 const WAIT_MAX: u64 = 50;
 /// Largest answer with posts, in bytes: 4 MiB, one post more, and their heads.

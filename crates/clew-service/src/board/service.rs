@@ -1,10 +1,10 @@
 //! What a board answers over HTTP.
 
-use super::{READER, WAIT_MAX, news_path, topic_path};
+use super::{POST_PATH, READER, WAIT_MAX, news_path, topic_path};
 use crate::http::Problem;
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Query, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -64,7 +64,6 @@ impl BoardService {
         Router::new()
             .route("/board", post(add).get(news))
             .route("/board/{topic}", axum::routing::get(topic))
-            .layer(DefaultBodyLimit::max(POST_BYTES_MAX))
             .with_state(self.clone())
     }
 
@@ -159,7 +158,16 @@ fn problem(error: &BoardError) -> Problem {
     Problem::new(status, error.as_str(), error)
 }
 
-async fn add(State(service): State<BoardService>, body: Bytes) -> Result<Response, Problem> {
+/// Nothing of a stranger's body is read.
+async fn add(
+    State(service): State<BoardService>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let user = service.reader(&headers, POST_PATH)?;
+    service.with(move |board| board.check_user(&user)).await?;
+    let too_long = |_| problem(&BoardError::TooLong(POST_BYTES_MAX));
+    let body = to_bytes(body, POST_BYTES_MAX).await.map_err(too_long)?;
     let post = Post::decode(&body).ok_or_else(|| problem(&BoardError::Layout))?;
     let now = (service.clock)();
     let place = service.with(move |board| board.post(&post, now)).await?;

@@ -158,6 +158,23 @@ impl Client {
         self.send(request.body(body), limit, wait).await
     }
 
+    /// The same with a header of one's own.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn post_with(
+        &self,
+        path: &str,
+        (header, value): (&str, &str),
+        body: Vec<u8>,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Answer, ClientError> {
+        let request = self.http.request(Method::POST, self.url.join(path)?);
+        let request = request.header(header, value).body(body);
+        self.send(request, limit, wait).await
+    }
+
     async fn send(
         &self,
         request: reqwest::RequestBuilder,

@@ -8,7 +8,12 @@ use clew_service::http::ServiceUrl;
 use std::path::PathBuf;
 
 const TRUSTEE_HELP: &str = "\
-Distributed key generation (DKG): trustees generate an opening key that nobody ever holds whole.
+As a program that asks the manager's board, and takes part in what you approve:
+  trustee      clew trustee init alice --manager URL --name alice
+  manager      clew manager admit acme --role trustee --index 1 --key alice/author.pub
+  trustee      clew trustee serve alice; clew trustee list alice; clew trustee approve alice ID
+
+With files, distributed key generation (DKG):
   1. manager   clew group plan --name acme --trustees 3 --threshold 2 -o acme.plan
   2. trustees  clew trustee begin acme.plan --index 1 --state 1.state -o 1.hello
   3. trustees  clew trustee deal acme.plan --state 1.state --hello 1.hello --hello 2.hello

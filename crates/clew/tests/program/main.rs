@@ -15,6 +15,7 @@ mod epochs;
 mod folder;
 mod forgery;
 mod join;
+mod key_generation;
 mod linkability;
 mod log;
 mod manager;

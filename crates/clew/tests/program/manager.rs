@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A service that runs. Dropped, it is killed.
-pub(super) struct Served {
+pub struct Served {
     child: Child,
-    pub(super) url: String,
+    pub url: String,
 }
 
 impl Served {
-    fn address(&self) -> &str {
+    pub fn address(&self) -> &str {
         let address = self.url.strip_prefix("https://").unwrap();
         address.split('/').next().unwrap()
     }
 
     /// Kill -9, and wait.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -34,11 +34,11 @@ impl Drop for Served {
     }
 }
 
-pub(super) fn serve(folder: &Folder, more: &[&str]) -> Served {
+pub fn serve(folder: &Folder, more: &[&str]) -> Served {
     serve_dir(folder, "acme", "127.0.0.1:0", more)
 }
 
-fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Served {
+pub fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Served {
     let serve = ["manager", "serve", dir, "--listen", listen];
     let mut command = folder.command(&[&serve[..], more].concat());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

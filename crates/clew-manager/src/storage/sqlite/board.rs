@@ -104,12 +104,18 @@ impl<C: Deref<Target = Connection>> BoardTables for Sqlite<C> {
         found().map_err(refused(&self.path))
     }
 
-    fn news(&self, after: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>> {
+    fn news(
+        &self,
+        after: u64,
+        most: u32,
+        seated: Option<&[u8; 32]>,
+    ) -> Result<Vec<(u64, [u8; 32])>> {
         let found = || {
-            let query = "SELECT seq, topic FROM post WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+            let query = "SELECT seq, topic FROM post WHERE seq > ?1 AND (?3 IS NULL OR topic IN
+                         (SELECT topic FROM seat WHERE signs = ?3)) ORDER BY seq LIMIT ?2";
             let mut statement = self.db.prepare_cached(query)?;
             let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?));
-            let rows = statement.query_map(params![after.cast_signed(), most], read)?;
+            let rows = statement.query_map(params![after.cast_signed(), most, seated], read)?;
             rows.collect::<rusqlite::Result<_>>()
         };
         found().map_err(refused(&self.path))

@@ -3,7 +3,7 @@
 use super::home::{Home, get, make_folder, put, remove};
 use super::serve::Context;
 use crate::commands::opening_key::failed;
-use crate::failure::Failure;
+use crate::failure::{Failure, Status};
 use crate::random;
 use crate::secrets;
 use clew_evidence::short_form;
@@ -116,12 +116,19 @@ pub fn find(home: &Home, id: &str) -> Result<KeptPlan, Failure> {
 
 /// Works on every approved plan, as far as it goes now.
 pub async fn turn(context: &mut Context) -> Result<(), Failure> {
+    let mut ended = Ok(());
     for plan in all(&context.home)? {
         if plan.answer()? == Answer::Approved {
-            plan.go(context).await?;
+            // One plan that cannot go on does not keep another from it.
+            if let Err(failure) = plan.go(context).await {
+                ended = Err(Failure {
+                    status: Status::CouldNotTell,
+                    ..failure
+                });
+            }
         }
     }
-    Ok(())
+    ended
 }
 
 impl KeptPlan {
