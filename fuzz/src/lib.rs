@@ -9,6 +9,7 @@ pub mod files;
 pub mod flow;
 pub mod logs;
 pub mod packet;
+pub mod requests;
 pub mod rounds;
 pub mod signature;
 pub mod tunnel;
@@ -46,6 +47,7 @@ pub const TARGETS: [Target; 38] = [
     ("public_key", signature::public_key),
     ("quorum", rounds::quorum),
     ("register_file", evidence::register_file),
+    ("request_post", requests::request_post),
     ("row", evidence::row),
     ("share", evidence::share),
     ("signature", signature::signature),

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from clew_check import bundle, capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, register, text, vectors
+from clew_check import bundle, capture, flow_capture, flow_evidence, flow_receiver, group_file, opening, receiver, Refused, register, requested, text, vectors
 
 
 def load(path):
@@ -48,7 +48,10 @@ def judge(args):
     if args.capture is None or args.group is None:
         print("unreadable: only a bundle has its own group file and capture")
         return 2
-    return judge_files(Path(args.group).read_bytes(), data, Path(args.capture).read_bytes(), args.device)
+    proofs = None
+    if args.request:
+        proofs = (Path(args.request).read_bytes(), [Path(each).read_bytes() for each in args.decision], args.witness)
+    return judge_files(Path(args.group).read_bytes(), data, Path(args.capture).read_bytes(), args.device, (), proofs)
 
 
 def judge_bundle(args, data):
@@ -64,7 +67,9 @@ def judge_bundle(args, data):
     except (Refused, ValueError, TypeError) as refused:
         print(f"bundle: fails ({refused})")
         return 1
-    status = judge_files(group, evidence, packets, args.device, (files.get("warrant.txt"),))
+    decisions = [files[name] for name in sorted(files) if name.startswith("decision-")]
+    proofs = (files["request.txt"], decisions, args.witness) if "request.txt" in files else None
+    status = judge_files(group, evidence, packets, args.device, (files.get("warrant.txt"),), proofs)
     if status == 0 and args.group is not None:
         print("with the other group file:")
         status = judge_files(Path(args.group).read_bytes(), evidence, packets, args.device)
@@ -72,8 +77,8 @@ def judge_bundle(args, data):
     return status
 
 
-def judge_files(group, evidence, captured, device, warrant=()):
-    """`warrant`: nothing, or the one that a bundle has, or None."""
+def judge_files(group, evidence, captured, device, warrant=(), proofs=None):
+    """`warrant`: nothing, or the one that a bundle has, or None. `proofs`: of the request, of decisions; witnesses."""
     try:
         group = group_file.Group(group)
         group.check_epochs()
@@ -96,6 +101,15 @@ def judge_files(group, evidence, captured, device, warrant=()):
         if payload[134:166] != (sha256(each).digest() if each is not None else bytes(32)):
             print("warrant-pin: fails")
             return 1
+    if proofs is not None:
+        filed, decisions, witnesses = proofs
+        need_of = len(witnesses) // 2 + 1 if witnesses else 0
+        try:
+            place, logged, trustees = requested.judge(group, payload[:206], filed, decisions, witnesses, need_of)
+        except Refused as refused:
+            print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
+            return 1
+        print(f"request: entry {place} of the log, added {logged}, approved by {' '.join(map(str, trustees)) or 'nobody shown'}")
     print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {found.answer}")
     tell_judgement(group, found)
     return 0
@@ -179,6 +193,9 @@ def main(words):
     command = commands.add_parser("judge", help="does an opening, a match or a bundle hold?")
     command.add_argument("--group", help="required unless a bundle is judged")
     command.add_argument("--device", help="the fingerprint of the device key that is expected")
+    command.add_argument("--request", help="the log's proof of the request")
+    command.add_argument("--decision", action="append", default=[], help="the log's proof of a trustee's decision (repeatable)")
+    command.add_argument("--witness", action="append", default=[], help="key of a witness that has to have cosigned (repeatable)")
     command.add_argument("evidence")
     command.add_argument("capture", nargs="?")
     command.set_defaults(run=judge)

@@ -165,6 +165,11 @@ fn log_entry() {
 }
 
 #[test]
+fn request_post() {
+    run("request_post", 10_000);
+}
+
+#[test]
 fn log_note() {
     run("log_note", 5_000);
 }

@@ -5,16 +5,16 @@
 //! - A [`CaseFile`] is what the requester posts first: all that a trustee needs to check a request.
 //! - [`Message`] is every post of a request's topic.
 //! - [`sealed_share`] and [`open_share`] encrypt shares to the requester.
-//! - [`Desk`] says what a trustee has to do next; [`Progress`] is what anybody sees of a request.
+//! - [`RequestView`] says what a trustee has to do next; [`Progress`] is what anybody sees of a request.
 
 mod case_file;
-mod desk;
+mod view;
 mod message;
 mod progress;
 mod sealing;
 
 pub use case_file::{CASE_BYTES_MAX, CaseFile, CaseMachine};
-pub use desk::{ATTEMPTS_MAX, Desk, Done, Todo};
+pub use view::{ATTEMPTS_MAX, RequestView, Done, Todo};
 pub use message::{CASE_KIND, Message, Posted};
 pub use progress::{Decided, Event, Filing, Happened, Progress, RequestState, decided};
 pub use sealing::{open_share, sealed_share};

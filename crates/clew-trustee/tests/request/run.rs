@@ -7,7 +7,7 @@ use clew_group::quorum::{Blind, BlindCommitment, Set, Trustee};
 use clew_group::{EpochId, Scheme};
 use clew_log::entry::{Answer, Asks, Body, Filed, Seal};
 use clew_trustee::request::{
-    Desk, Done, Filing, Message, Posted, Progress, RequestState, Todo, decided,
+    RequestView, Done, Filing, Message, Posted, Progress, RequestState, Todo, decided,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -136,7 +136,7 @@ impl World {
     /// What the trustee does next, as it sees the board.
     pub fn todo(&self, own: u8, done: &Done, posts: &[Posted]) -> Todo {
         let decided = decided(posts, &policy(), &GROUP, self.filing.place, 100);
-        let desk = Desk {
+        let view = RequestView {
             own: trustee(own),
             requester: self.filing.requester,
             is_match: self.filing.is_match,
@@ -144,7 +144,7 @@ impl World {
             posts,
             decided: &decided,
         };
-        desk.next(done)
+        view.next(done)
     }
 
     /// One turn of a trustee. If it is killed it forgets what it did last.

@@ -44,6 +44,18 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "log_entry" => logs::entries(),
         "log_note" => logs::texts(),
         "log_tile" => logs::tiles(),
+        "request_post" => vec![
+            [
+                &b"\x20clew-case-1\0\0\0\0\0"[..],
+                &[1; 44],
+                &[0, 1, b'w', 0, 0, 7],
+            ]
+            .concat(),
+            [&[33][..], &[0; 8], &[1, 1]].concat(),
+            [&[35][..], &[0; 8], &[1, 0], &[5; 60]].concat(),
+            vec![37, 1, 0, 0, 0, 5],
+            b"\x22c2sp.org/tlog-proof@v1\nextra AA==\nindex 1\n\n".to_vec(),
+        ],
         "signature" => vectors("group-signature")
             .flat_map(|v| v.all("signature"))
             .chain(made::seeds(target))

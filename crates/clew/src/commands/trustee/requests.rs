@@ -33,11 +33,16 @@ pub struct Pending {
     said: Option<String>,
 }
 
-/// Remembers that a topic with a case has something new.
-pub fn arrived(pending: &mut Pending, topic: &[u8; 32], posts: &[Post]) {
+/// Remembers, synced, that a topic with a case has something new.
+///
+/// # Errors
+/// The disk.
+pub fn arrived(context: &mut Context, topic: &[u8; 32], posts: &[Post]) -> Result<(), Failure> {
     if posts.iter().any(|post| post.kind == CASE_KIND) {
-        pending.topics.insert(*topic);
+        Record::at(context.home.dir(), topic).create()?;
+        context.requests.topics.insert(*topic);
     }
+    Ok(())
 }
 
 /// A turn of each request that needs one.

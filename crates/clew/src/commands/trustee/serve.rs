@@ -100,7 +100,7 @@ impl Context {
             for topic in topics {
                 let posts = self.posts(&topic).await?;
                 plans::arrived(self, &posts)?;
-                requests::arrived(&mut self.requests, &topic, &posts);
+                requests::arrived(self, &topic, &posts)?;
             }
             let Some((last, _)) = news.last() else { break };
             (at, wait) = (*last, Duration::ZERO);

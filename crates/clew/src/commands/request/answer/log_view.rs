@@ -53,12 +53,20 @@ impl<'a> LogView<'a> {
     /// # Errors
     /// The log does not answer, or its proof does not hold.
     pub async fn proof(&self, place: u64) -> Result<Proof, Failure> {
+        self.find(place).await.map_err(unreachable)
+    }
+
+    /// The same, with the client's own error.
+    ///
+    /// # Errors
+    /// [`LogClientError::Answer`] if the log is not that long.
+    pub async fn find(&self, place: u64) -> Result<Proof, LogClientError> {
         let (log, now) = (
             &self.answering.exchange.log,
             clock::now_ns() / 1_000_000_000,
         );
         let proof = log.prove_under(self.note.clone(), place, &self.policy, now);
-        proof.await.map_err(unreachable)
+        proof.await
     }
 
     /// By what proofs of this log are judged.
@@ -78,6 +86,6 @@ pub fn policy(answering: &Answering<'_>) -> Result<Policy, Failure> {
     Ok(answering.policy.of_log(log))
 }
 
-fn unreachable(error: LogClientError) -> Failure {
+pub fn unreachable(error: LogClientError) -> Failure {
     Failure::new(format!("the log: {error}"))
 }

@@ -103,6 +103,11 @@ impl Record {
             .map_err(|error| Failure::io(&self.folder, &error))
     }
 
+    /// Removes the folder if nothing is in it.
+    pub fn forget(&self) {
+        let _ = fs::remove_dir(&self.folder);
+    }
+
     /// The capture of the case.
     pub fn packets(&self) -> PathBuf {
         self.folder.join(PACKETS)

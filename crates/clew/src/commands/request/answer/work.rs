@@ -15,8 +15,9 @@ use clew_evidence::{
 use clew_keys::TrusteeKeyFile;
 use clew_log::Proof;
 use clew_log::entry::{Answer, Body, Logged};
+use clew_service::log::LogClientError;
 use clew_trustee::approval::{Shown, ShownLog, Unapproved};
-use clew_trustee::request::{CaseFile, Desk, Done, Message, Posted, Todo, decided};
+use clew_trustee::request::{CaseFile, RequestView, Done, Message, Posted, Todo, decided};
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use clew_wire::Hex;
@@ -75,6 +76,8 @@ pub async fn turn(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<Str
     let responder = Responder::new(key, file).map_err(|error| Failure::io(file, &error))?;
     let posts = read(answering, topic).await?;
     let Some((case, requester, logged)) = case(answering, topic, &posts, &responder).await? else {
+        // Nobody filed it: a new post brings it back.
+        Record::at(answering.dir, topic).forget();
         return Ok(said);
     };
     let (key, responder) = match key_of(answering, &case) {
@@ -128,8 +131,9 @@ async fn case(
             view = Some(LogView::new(answering, responder).await?);
         }
         let Some(view) = &view else { break };
-        let Ok(proof) = view.proof(case.place.get()).await else {
-            continue; // a place that the log does not have yet, or another log's
+        let proof = match view.find(case.place.get()).await {
+            Err(LogClientError::Answer(_)) => continue, // a place that the log does not have
+            proof => proof.map_err(log_view::unreachable)?,
         };
         let logged = proof.extra.as_deref().and_then(Logged::decode);
         let of = logged.filter(|logged| match &logged.entry.body {
@@ -222,7 +226,7 @@ impl Open<'_> {
         let now = clock::now_ns() / 1_000_000_000;
         let decided = decided(posts, &policy, &group.id().0, self.case.place.get(), now);
         let threshold = warrant.as_ref().and_then(|_| self.threshold());
-        let desk = Desk {
+        let seen = RequestView {
             own: self.key.trustee(),
             requester: self.requester,
             is_match: self.case.machine.is_some(),
@@ -230,7 +234,7 @@ impl Open<'_> {
             posts,
             decided: &decided,
         };
-        let todo = desk.next(&done);
+        let todo = seen.next(&done);
         if matches!(todo, Todo::Wait | Todo::Operator) {
             return Ok(None);
         }

@@ -10,7 +10,7 @@ pub const ATTEMPTS_MAX: u8 = 16;
 
 /// One request as one trustee sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Desk<'a> {
+pub struct RequestView<'a> {
     /// Who the trustee is.
     pub own: Trustee,
     /// The key that filed the request.
@@ -80,7 +80,7 @@ pub enum Todo {
     Wait,
 }
 
-impl Desk<'_> {
+impl RequestView<'_> {
     /// Says what to do next. A decision of yes stays, whatever the operator says later.
     pub fn next(&self, done: &Done) -> Todo {
         if !done.is_reviewed {
