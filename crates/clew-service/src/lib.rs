@@ -3,11 +3,13 @@
 //! [`http`] is what all of them share: a server that strangers cannot exhaust, a certificate of its
 //! own, and a client that knows the server by the fingerprint of its key. [`log`] is a group's
 //! transparency log, [`witness`] cosigns the checkpoints of logs, and [`manager`] is a group's manager.
+//! [`pages`] is what their pages for people share.
 
 mod database;
 pub mod http;
 pub mod log;
 pub mod manager;
+pub mod pages;
 pub mod witness;
 
 pub use database::StorageError;

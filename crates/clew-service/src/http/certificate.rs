@@ -2,7 +2,7 @@
 
 use super::Pin;
 use clew_keys::files::{self, IfExists, MODE_PUBLIC, MODE_SECRET};
-use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ED25519, PublicKeyData};
+use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PublicKeyData};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::fs;
 use std::io;
@@ -59,7 +59,8 @@ impl Certificate {
         let key = match fs::read_to_string(&path) {
             Ok(text) => KeyPair::from_pem(&text).map_err(damaged)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = KeyPair::generate_for(&PKCS_ED25519).map_err(damaged)?;
+                // Not Ed25519: no browser takes a certificate of such a key.
+                let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(damaged)?;
                 let pem = key.serialize_pem();
                 files::write_atomically(&path, pem.as_bytes(), MODE_SECRET, IfExists::Refuse)
                     .map_err(io(&path))?;

@@ -2,6 +2,7 @@
 
 use super::adding::{self, WAITING_MAX, Waiting};
 use super::cosigning::{self, Status};
+use super::pages::{self, LogPages};
 use super::routes;
 use super::storage::{Kept, Storage, Which};
 use super::store::{Log, Signed, read_signed};
@@ -30,6 +31,8 @@ pub struct LogOptions {
     pub threshold: usize,
     /// Where to tell of failures: one line each.
     pub tell: fn(&str),
+    /// What the pages for people say of it.
+    pub pages: LogPages,
 }
 
 /// What a log counted since it started.
@@ -129,6 +132,7 @@ pub(super) fn authors(log: &Log) -> HashSet<[u8; 32]> {
 /// A log that adds entries, asks witnesses, and answers.
 pub struct LogService {
     shared: Arc<Shared>,
+    pages: LogPages,
     queue: mpsc::Sender<Waiting>,
     adding: JoinHandle<Log>,
     cosigning: tokio::task::JoinHandle<()>,
@@ -171,15 +175,17 @@ impl LogService {
         let adding = std::thread::spawn(move || adding::run(log, waiting, &of_thread));
         Ok(Self {
             shared,
+            pages: options.pages,
             queue,
             adding,
             cosigning,
         })
     }
 
-    /// Returns what it answers over HTTP.
+    /// Returns what it answers over HTTP: programs, and people on pages.
     pub fn router(&self) -> Router {
-        routes::router(Arc::clone(&self.shared), self.queue.clone())
+        let pages = pages::router(Arc::clone(&self.shared), self.pages.clone());
+        routes::router(Arc::clone(&self.shared), self.queue.clone()).merge(pages)
     }
 
     /// Returns whether it adds entries.

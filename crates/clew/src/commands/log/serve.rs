@@ -1,12 +1,16 @@
 //! `clew log serve` and `clew log witness`.
 
+use super::audit::threshold as smallest_quorum;
 use super::{most_of, stored};
 use crate::cli::{Listening, LogServe, LogWitness};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
+use crate::groups::read_group_file;
 use clew_service::http::{Certificate, Router, Server, ServerLimits, ServiceUrl};
-use clew_service::log::{Log, LogOptions, LogService, Status as LogStatus, WitnessAddress};
+use clew_service::log::{
+    Log, LogOptions, LogPages, LogService, Status as LogStatus, WitnessAddress, group_file_of,
+};
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use sd_notify::NotifyState;
 use std::net::TcpListener;
@@ -29,11 +33,16 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
         witnesses,
         threshold,
         tell: |line| mention!("clew: {line}"),
+        pages: LogPages {
+            url: bound.url.to_string(),
+            quorum: quorum(&arguments.dir)?,
+        },
     };
     let service = LogService::start(log, options).map_err(stored)?;
     say!("log      {key}");
     say!("entries  {size}");
     say!("url      {}", bound.url);
+    mention!("pages for people at the same address");
     match count {
         0 => mention!("warning: no witness: if this log shows two histories, nobody notices"),
         count => mention!("{threshold} of {count} witnesses have to cosign"),
@@ -55,6 +64,13 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
     told.abort();
     service.stop().await;
     Ok(Status::Yes)
+}
+
+/// The smallest quorum that the group had when the log was bound, if there is its group file.
+fn quorum(dir: &Path) -> Result<Option<u8>, Failure> {
+    let path = group_file_of(dir);
+    let group = path.exists().then(|| read_group_file(&path)).transpose()?;
+    Ok(group.as_ref().map(smallest_quorum))
 }
 
 /// The witnesses that the log remembers, after what the arguments change.
