@@ -6,6 +6,7 @@
 //! - An [`Author`] writes into a group's log, and [`LogKeyFile`] is the key of a log or a witness.
 //! - [`update`] brings a member key to the epochs in force and announced, with the group file alone;
 //!   after a rebase also with a [`witness_file`].
+//! - [`post`] is what authors post on a board.
 //! - [`join`] has the files by which a device joins from its own host, and the device's side.
 //! - [`files`] writes files that appear whole or not at all.
 //!
@@ -15,6 +16,8 @@ pub mod encryption;
 pub mod files;
 pub mod join;
 mod key_file;
+pub mod login;
+pub mod post;
 mod text_file;
 pub mod update;
 pub mod witness_file;

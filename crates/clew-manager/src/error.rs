@@ -156,6 +156,21 @@ pub enum StoreError {
     /// No factory has a right for that prefix.
     #[error("no factory batch is open for {0}")]
     NoFactoryOf(String),
+    /// The key is admitted under another name or in another role.
+    #[error("this key is already admitted, as {0}")]
+    AuthorAdmitted(String),
+    /// The key was dismissed, or another key took its trustee's index.
+    #[error("this key of {0} was dismissed: a dismissed key is never admitted again")]
+    AuthorDismissed(String),
+    /// Another key in force has that name.
+    #[error("another author is called {0}")]
+    AuthorNameTaken(String),
+    /// No author in force has that name.
+    #[error("no author is called {0}")]
+    NoAuthor(String),
+    /// The manager's key is no author's.
+    #[error("the manager's key does not get a role")]
+    AuthorIsManager,
     /// What the store holds does not fit together: it was damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),

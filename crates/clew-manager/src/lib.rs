@@ -5,15 +5,17 @@
 //!
 //! The clock and the randomness are arguments; files and the database are this crate's business.
 
+mod board;
 mod error;
 mod index;
 mod storage;
 mod store;
 
+pub use board::{BOARD_BYTES_MAX, Board, BoardError, POST_PLAN};
 pub use error::StoreError;
 pub use index::Progress;
 pub use store::{
-    AHEAD_NS, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES, ISSUER_KEY, Invitation,
-    JoinAnswer, JoinRound, Machine, NewGroup, Opening, OutboxEntry, PendingEnrolment, ROUNDS_MAX,
-    SERVICE_TLS, Store, WITNESSES, keys_of,
+    AHEAD_NS, AdmittedAuthor, Created, EpochStart, FAR_NS, Factory, GROUP_FILE, INDEXES,
+    ISSUER_KEY, Invitation, JoinAnswer, JoinRound, LISTED_MAX, Machine, NewGroup, Opening,
+    OutboxEntry, PendingEnrolment, ROUNDS_MAX, SERVICE_TLS, Store, WITNESSES, keys_of,
 };

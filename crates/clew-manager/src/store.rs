@@ -14,12 +14,14 @@
 //! then holds, under its write lock, so that two processes cannot publish out of order; a crash in
 //! between is repaired by the next [`Store::open`].
 
+mod author;
 mod batch;
 mod create;
 mod enrol;
 mod epochs;
 mod factory;
 mod join;
+mod lists;
 mod outbox;
 mod queue;
 mod register;
@@ -28,11 +30,13 @@ mod revoke;
 mod search;
 mod witnesses;
 
+pub use author::AdmittedAuthor;
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
 pub use factory::Factory;
 pub use join::Invitation;
+pub use lists::LISTED_MAX;
 pub use outbox::OutboxEntry;
 pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use register::Machine;
@@ -284,7 +288,7 @@ fn group_of(bytes: &[u8]) -> Result<GroupFile, StoreError> {
     GroupFile::from_bytes(bytes).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-fn read_group(db: &dyn Tables) -> Result<GroupFile, StoreError> {
+pub(crate) fn read_group(db: &dyn Tables) -> Result<GroupFile, StoreError> {
     group_of(&group_bytes(db)?)
 }
 

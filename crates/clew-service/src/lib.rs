@@ -2,9 +2,11 @@
 //!
 //! [`http`] is what all of them share: a server that strangers cannot exhaust, a certificate of its
 //! own, and a client that knows the server by the fingerprint of its key. [`log`] is a group's
-//! transparency log, [`witness`] cosigns the checkpoints of logs, and [`manager`] is a group's manager.
+//! transparency log, [`witness`] cosigns the checkpoints of logs, [`manager`] is a group's
+//! manager, and [`board`] where its trustees and requesters post.
 //! [`pages`] is what their pages for people share.
 
+pub mod board;
 mod database;
 pub mod http;
 pub mod log;

@@ -343,7 +343,8 @@ impl Filed {
 }
 
 impl Role {
-    const fn code(self) -> [u8; 2] {
+    /// Returns the role and its index, as an entry has them.
+    pub const fn code(self) -> [u8; 2] {
         match self {
             Self::None => [0, 0],
             Self::Trustee(index) => [1, index],
@@ -352,7 +353,8 @@ impl Role {
         }
     }
 
-    const fn from_code(code: [u8; 2]) -> Option<Self> {
+    /// Returns the role with these two bytes. Returns `None` if there is none.
+    pub const fn from_code(code: [u8; 2]) -> Option<Self> {
         match code {
             [0, 0] => Some(Self::None),
             [1, index] if index > 0 => Some(Self::Trustee(index)),

@@ -3,8 +3,10 @@
 //! [`Database`] begins transactions, [`Tables`] reads, [`Transaction`] writes. Nothing else in this
 //! crate knows which database it is.
 
+mod board;
 mod sqlite;
 
+pub(crate) use board::{BoardChanges, BoardTables, NewPost};
 pub(crate) use sqlite::{create, open};
 
 use crate::error::StoreError;
@@ -24,7 +26,7 @@ pub(crate) trait Database: Tables + Send {
 }
 
 /// What can be read.
-pub(crate) trait Tables {
+pub(crate) trait Tables: BoardTables + ListTables {
     /// The parts of the group file in its order, as of one moment: records, checkpoints, the head.
     fn parts(&self) -> Result<Vec<u8>>;
 
@@ -68,8 +70,18 @@ pub(crate) trait Tables {
     fn join(&self, nonce: &[u8; 32]) -> Result<Option<Join>>;
 }
 
+/// Parts of the list of machines, as people page through it.
+pub(crate) trait ListTables {
+    /// The machines before a place, the newest first.
+    fn machines_before(&self, before: u32, most: u32) -> Result<Vec<Machine>>;
+
+    /// The machines whose names begin with a prefix, by name and place: those behind that name and
+    /// place.
+    fn machines_named(&self, prefix: &str, after: (&str, i64), most: u32) -> Result<Vec<Machine>>;
+}
+
 /// A change under way. Dropped, it never happened.
-pub(crate) trait Transaction: Tables {
+pub(crate) trait Transaction: Tables + BoardChanges {
     /// Makes the change durable: it is on disk when this returns.
     fn commit(self: Box<Self>) -> Result<()>;
 

@@ -1,7 +1,9 @@
 //! The database as a file of SQLite within the group's directory: what is read of it. [`changes`]
 //! writes.
 
+mod board;
 mod changes;
+mod lists;
 mod upgrade;
 
 use super::{Database, Join, Offered, Result, Revoked, Tables, Transaction};
@@ -22,9 +24,11 @@ use std::time::Duration;
 
 const FILE: &str = "issuer/store.db";
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
+/// Tables of authors and of the board.
+pub(super) const BOARD: &str = include_str!("board.sql");
 /// "clew" in the database's header.
 const APPLICATION_ID: i64 = 0x636c_6577;
-pub(super) const LAYOUT_VERSION: i64 = 5;
+pub(super) const LAYOUT_VERSION: i64 = 6;
 /// How long one process waits for another's transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
@@ -42,6 +46,7 @@ pub(crate) fn create(dir: &Path, record: &[u8], head: &[u8]) -> Result<()> {
         let db = Connection::open(&path)?;
         configure(&db)?;
         db.execute_batch(SCHEMA)?;
+        db.execute_batch(BOARD)?;
         db.execute("INSERT INTO part VALUES (0, ?1)", [record])?;
         db.execute("INSERT INTO register VALUES (0, ?1, 0)", [head])?;
         upgrade::fill_outbox(&db)?;
@@ -67,8 +72,8 @@ pub(crate) fn open(dir: &Path) -> Result<Box<dyn Database>> {
         return Err(StoreError::OtherDatabase(path));
     }
     let version = header("user_version").map_err(refused(&path))?;
-    if version == upgrade::FROM {
-        upgrade::upgrade(&db, &path)?;
+    if upgrade::FROM.contains(&version) {
+        upgrade::upgrade(&db, &path, version)?;
     } else if version != LAYOUT_VERSION {
         return Err(StoreError::OtherLayout {
             path: dir.to_owned(),
@@ -350,6 +355,6 @@ fn name(row: &Row<'_>) -> rusqlite::Result<Name> {
         .map_err(|_| damaged("the name of a join is not one"))
 }
 
-fn damaged(what: &str) -> rusqlite::Error {
+pub(super) fn damaged(what: &str) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Null, what.into())
 }

@@ -3,9 +3,13 @@
 use super::Store;
 use crate::error::StoreError;
 use clew_evidence::EpochRecord;
+use clew_keys::Author;
+use clew_log::entry::Role;
 
 /// Kind of the entry that founds a log.
 pub(crate) const LOG_GROUP: u8 = 1;
+/// Kind of the entry that gives a key a role, or takes it.
+pub(crate) const LOG_AUTHOR: u8 = 2;
 /// Kind of the entry with the leaf hashes of new rows.
 pub(crate) const LOG_ENROLLED: u8 = 3;
 /// Kind of the entry of an epoch.
@@ -51,6 +55,14 @@ pub(crate) fn enrolled_body(first: u32, leaves: &[[u8; 32]]) -> Vec<u8> {
     let count = leaves.len() as u16;
     let head = [&first.to_be_bytes()[..], &count.to_be_bytes()].concat();
     [head, leaves.concat()].concat()
+}
+
+/// The body of an entry that says in which role a key writes from now on.
+pub(crate) fn author_body(role: Role, author: &Author) -> Vec<u8> {
+    let mut body = role.code().to_vec();
+    body.extend(author.signs.as_bytes());
+    author.name.write(&mut body);
+    body
 }
 
 /// The body of the entry of an epoch.

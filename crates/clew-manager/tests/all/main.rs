@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod batch;
+mod board;
 mod common;
 mod join;
 mod keys;

@@ -27,7 +27,7 @@ fn a_store_of_layout_4_goes_on_with_a_copy_beside() {
     let mut store = Store::open(&dir).unwrap();
     assert_eq!(store.group().last_id(), group.last_id());
     assert_eq!(store.group().register(), group.register());
-    assert_eq!(version(&dir.join("issuer/store.db")), 5);
+    assert_eq!(version(&dir.join("issuer/store.db")), 6);
     let kept = dir.join("issuer/store.db.layout-4");
     assert_eq!(version(&kept), 4);
     assert!(fs::read(&kept).unwrap().len() >= before.len() / 2);
@@ -74,5 +74,5 @@ fn an_upgrade_that_was_killed_is_made_again() {
     fs::write(dir.join("issuer/store.db.partial"), "half").unwrap();
     fs::copy(&database, dir.join("issuer/store.db.layout-4")).unwrap();
     assert!(Store::open(&dir).is_ok());
-    assert_eq!(version(&database), 5);
+    assert_eq!(version(&database), 6);
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 const KEY: &str = "tls.key";
 const CERTIFICATE: &str = "tls.crt";
@@ -79,6 +80,22 @@ impl Certificate {
             chain: vec![certificate.der().clone()],
             key,
         })
+    }
+
+    /// The pin of the key in a directory, which is not changed.
+    ///
+    /// # Errors
+    /// [`CertificateError`] if there is no key.
+    pub fn pin_of(dir: &Path) -> Result<Pin, CertificateError> {
+        let path = dir.join(KEY);
+        let text = fs::read_to_string(&path).map(Zeroizing::new);
+        let text = text.map_err(|error| CertificateError::Io {
+            path: path.clone(),
+            error,
+        })?;
+        let key = KeyPair::from_pem(&text);
+        let key = key.map_err(|error| CertificateError::Damaged { path, error })?;
+        Ok(Pin::of(&key.subject_public_key_info()))
     }
 
     /// The fingerprint by which clients know it.

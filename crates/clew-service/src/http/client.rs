@@ -128,6 +128,21 @@ impl Client {
         self.send(request, limit, wait).await
     }
 
+    /// The same with a header of one's own, and without an `etag`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn get_with(
+        &self,
+        path: &str,
+        (header, value): (&str, &str),
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Answer, ClientError> {
+        let request = self.http.request(Method::GET, self.url.join(path)?);
+        self.send(request.header(header, value), limit, wait).await
+    }
+
     /// Sends a body to a path, and reads at most `limit` bytes of answer within `wait`.
     ///
     /// # Errors

@@ -29,6 +29,8 @@ counters! {
     failures: "Batches, epochs and publications that failed.",
     epochs: "Epochs of queued revocations.",
     heads: "Requests for the head of the feed.",
+    logins: "Logins to the pages.",
+    logins_refused: "Logins to the pages that were refused.",
 }
 
 fn line(name: &str, help: &str, counter: &AtomicU64) -> String {

@@ -8,6 +8,7 @@ mod client;
 mod feed;
 mod follow;
 mod metrics;
+mod pages;
 mod routes;
 mod worker;
 
@@ -15,5 +16,6 @@ pub use client::ManagerClient;
 pub use feed::{BUNDLE_RECORDS, Feed, FeedError, FeedHead};
 pub use follow::{FollowError, Followed, follow};
 pub use metrics::Metrics;
+pub use pages::ManagerPages;
 pub use routes::router;
 pub use worker::{Manager, ManagerOptions, PUBLISH_LAG, QUEUE_MAX};

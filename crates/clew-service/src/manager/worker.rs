@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
 use rand_core::CryptoRng;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -60,6 +60,8 @@ pub struct Manager {
     pub(super) trouble: Arc<RwLock<Option<String>>>,
     /// What it counts.
     pub metrics: Arc<Metrics>,
+    /// Rounds that were refused, by rule.
+    pub(super) refusals: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
 impl std::fmt::Debug for Job {
@@ -90,6 +92,7 @@ impl Manager {
             witnesses: store.witnesses_path(),
             trouble: Arc::default(),
             metrics: Arc::default(),
+            refusals: Arc::default(),
         };
         let worker = Worker {
             last_epoch: last_epoch(&store),
@@ -101,6 +104,7 @@ impl Manager {
             group: Arc::clone(&manager.group),
             trouble: Arc::clone(&manager.trouble),
             metrics: Arc::clone(&manager.metrics),
+            refusals: Arc::clone(&manager.refusals),
             attempts: HashMap::new(),
             dirty: false,
         };
@@ -150,6 +154,8 @@ struct Worker<R> {
     group: Arc<RwLock<Bytes>>,
     trouble: Arc<RwLock<Option<String>>>,
     metrics: Arc<Metrics>,
+    /// Rounds that were refused, by rule: there are as many rules as [`problem`] names.
+    refusals: Arc<Mutex<BTreeMap<String, u64>>>,
     /// By invitation: how many rounds since when.
     attempts: HashMap<[u8; 32], (u32, Instant)>,
     /// A change is not published yet.
@@ -187,7 +193,7 @@ impl<R: CryptoRng> Worker<R> {
                 }
                 false => {
                     count(&self.metrics.refused);
-                    let _ = job.answer.send(Err(too_many_attempts()));
+                    let _ = job.answer.send(Err(self.refused(too_many_attempts())));
                 }
             }
         }
@@ -200,7 +206,8 @@ impl<R: CryptoRng> Worker<R> {
                 for ((answer, nonce), answered) in answers.into_iter().zip(nonces).zip(answered) {
                     self.tried(nonce, &answered);
                     // The device may have gone: it will ask again.
-                    let _ = answer.send(answered.map(text).map_err(|error| problem(&error)));
+                    let refused = |error| self.refused(problem(&error));
+                    let _ = answer.send(answered.map(text).map_err(refused));
                 }
             }
             Err(error) => {
@@ -210,6 +217,13 @@ impl<R: CryptoRng> Worker<R> {
                 }
             }
         }
+    }
+
+    /// Counts a refusal by its rule.
+    fn refused(&self, problem: Problem) -> Problem {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        *refusals.entry(problem.title.clone()).or_default() += 1;
+        problem
     }
 
     /// Whether another round of an invitation is looked at.

@@ -1,7 +1,8 @@
 //! How pages and their style sheet are answered.
 
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -61,6 +62,16 @@ pub(super) fn html(status: StatusCode, page: Markup, keep: Keep) -> Response {
     let kind = [(CONTENT_TYPE, "text/html; charset=utf-8")];
     let mut response = (status, kind, page.into_string() + "\n").into_response();
     strict(response.headers_mut(), keep);
+    response
+}
+
+/// Sends the visitor to another page of the same folder, by GET.
+pub(crate) fn page_again(path: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    strict(response.headers_mut(), Keep::Nobody);
+    if let Ok(path) = HeaderValue::from_str(path) {
+        response.headers_mut().insert(LOCATION, path);
+    }
     response
 }
 

@@ -37,12 +37,12 @@ pub async fn link(client: &Client, key: &SigningKey) -> Result<String, LoginErro
         (None, "http") => [0; 32],
         _ => return Err(LoginError::NoPin(url.to_string())),
     };
-    let path = |page: &str| format!("{FOLDER}/{page}");
+    let (first, second) = (format!("{FOLDER}/challenge"), format!("{FOLDER}/answer"));
     let other = || LoginError::Answer(url.to_string());
-    let challenge = client.post(&path("challenge"), Vec::new(), ANSWER_MAX, WAIT);
+    let challenge = client.post(&first, Vec::new(), ANSWER_MAX, WAIT);
     let challenge = challenge.await?.body.try_into().map_err(|_| other())?;
     let answer = LoginAnswer::sign(challenge, &pin, key).encode();
-    let link = client.post(&path("answer"), answer, ANSWER_MAX, WAIT).await?;
+    let link = client.post(&second, answer, ANSWER_MAX, WAIT).await?;
     let link = String::from_utf8(link.body).map_err(|_| other())?;
     let is_digit = |digit: u8| digit.is_ascii_alphanumeric() || matches!(digit, b'-' | b'_');
     match link.len() == 43 && link.bytes().all(is_digit) {

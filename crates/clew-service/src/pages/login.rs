@@ -149,7 +149,10 @@ impl Logins {
         let since = head.first_chunk().map(|since| u64::from_be_bytes(*since));
         let made = self.began + Duration::from_millis(since.unwrap_or(0));
         let is_new = now.saturating_duration_since(made) <= CHALLENGE_TIME;
-        let is_first = !self.answered.iter().any(|(nonce, _)| nonce[..] == head[8..]);
+        let is_first = !self
+            .answered
+            .iter()
+            .any(|(nonce, _)| nonce[..] == head[8..]);
         if !is_new || !is_first {
             return Err(Refused::Challenge);
         }

@@ -56,7 +56,7 @@ impl Role {
     }
 
     /// Its index as a trustee, or else as a dealer.
-    fn anyone(self) -> Trustee {
+    pub fn anyone(self) -> Trustee {
         match self {
             Self::Trustee(one) | Self::Dealer(one) | Self::Both { trustee: one, .. } => one,
         }
@@ -70,6 +70,55 @@ impl Role {
     pub(super) fn read(fields: &mut Reader<'_>) -> Option<Self> {
         Self::new(index(fields.u8()?)?, index(fields.u8()?)?)
     }
+
+    /// The order in which participants are listed.
+    pub(super) fn order(self) -> (bool, Option<Trustee>, Option<Trustee>) {
+        (self.trustee().is_none(), self.trustee(), self.dealer())
+    }
+
+    /// That the plan has such a participant: in a new key all trustees deal, in a resharing the old
+    /// ones do.
+    pub(super) fn check(self, plan: &Plan) -> Result<(), DkgError> {
+        let fits = match plan.old_key() {
+            None => self.trustee() == self.dealer(),
+            Some(_) => true,
+        };
+        let named = |index: Option<Trustee>, set: Set| match index {
+            Some(trustee) if !fits || !set.contains(trustee) => Err(DkgError::Role {
+                index: trustee.index(),
+            }),
+            _ => Ok(()),
+        };
+        named(self.trustee(), plan.quorum.all())?;
+        named(self.dealer(), plan.dealers())
+    }
+
+    /// What it is, for people.
+    pub fn name(self) -> String {
+        match self {
+            Self::Both { trustee, dealer } if trustee != dealer => {
+                format!("{trustee} (of the old key: {})", dealer.index())
+            }
+            Self::Trustee(trustee) | Self::Both { trustee, .. } => trustee.to_string(),
+            Self::Dealer(dealer) => format!("{dealer} of the old key"),
+        }
+    }
+}
+
+/// Checks that each trustee of the set is there exactly once.
+pub(super) fn each_once(
+    set: Set,
+    roles: impl Iterator<Item = Option<Trustee>> + Clone,
+) -> Result<(), DkgError> {
+    for trustee in set.iter() {
+        let found = roles.clone().filter(|role| *role == Some(trustee));
+        match found.count() {
+            0 => return Err(DkgError::NoHello { trustee }),
+            1 => (),
+            _ => return Err(DkgError::TwoHellos { trustee }),
+        }
+    }
+    Ok(())
 }
 
 /// Who takes part in a plan, under which keys.
@@ -119,7 +168,7 @@ impl Hello {
         self.check_plan(plan)?;
         let message = message(Self::LABEL, &[&self.plan, &self.who.to_bytes()]);
         if self.who.signed(&message, &self.signature) {
-            self.who.check(plan)
+            self.who.role.check(plan)
         } else {
             let trustee = self.who.role.anyone();
             Err(DkgError::HelloSignature { trustee })
@@ -153,31 +202,9 @@ impl Participant {
     /// Bytes of a participant: two indices, two keys.
     const BYTES: usize = 2 + KEY_BYTES + 32;
 
-    /// In a new key all trustees deal; in a resharing the old ones do.
-    fn check(&self, plan: &Plan) -> Result<(), DkgError> {
-        let fits = match plan.old_key() {
-            None => self.role.trustee() == self.role.dealer(),
-            Some(_) => true,
-        };
-        let named = |role: Option<Trustee>, set: Set| match role {
-            Some(trustee) if !fits || !set.contains(trustee) => Err(DkgError::Role {
-                index: trustee.index(),
-            }),
-            _ => Ok(()),
-        };
-        named(self.role.trustee(), plan.quorum.all())?;
-        named(self.role.dealer(), plan.dealers())
-    }
-
     /// What it is, for people.
     pub fn name(&self) -> String {
-        match self.role {
-            Role::Both { trustee, dealer } if trustee != dealer => {
-                format!("{trustee} (of the old key: {})", dealer.index())
-            }
-            Role::Trustee(trustee) | Role::Both { trustee, .. } => trustee.to_string(),
-            Role::Dealer(dealer) => format!("{dealer} of the old key"),
-        }
+        self.role.name()
     }
 
     pub(super) fn signed(&self, message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
@@ -215,7 +242,7 @@ impl Participants {
     pub fn gather(plan: &Plan, hellos: &[Hello]) -> Result<Self, DkgError> {
         hellos.iter().try_for_each(|hello| hello.check(plan))?;
         let mut all: Vec<_> = hellos.iter().map(|hello| hello.who.clone()).collect();
-        all.sort_by_key(Self::order);
+        all.sort_by_key(|who| who.role.order());
         let all = Self(all);
         all.check(plan)?;
         Ok(all)
@@ -230,7 +257,7 @@ impl Participants {
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Participant> {
+    pub fn iter(&self) -> impl Iterator<Item = &Participant> + Clone {
         self.0.iter()
     }
 
@@ -246,26 +273,11 @@ impl Participants {
     }
 
     pub(super) fn check(&self, plan: &Plan) -> Result<(), DkgError> {
-        self.iter().try_for_each(|who| who.check(plan))?;
-        self.each_once(plan.quorum.all(), |who| who.role.trustee())?;
-        self.each_once(plan.dealers(), |who| who.role.dealer())?;
+        self.iter().try_for_each(|who| who.role.check(plan))?;
+        let roles = self.iter().map(|who| who.role);
+        each_once(plan.quorum.all(), roles.clone().map(Role::trustee))?;
+        each_once(plan.dealers(), roles.map(Role::dealer))?;
         self.check_keys()
-    }
-
-    fn each_once(
-        &self,
-        set: Set,
-        role: impl Fn(&Participant) -> Option<Trustee>,
-    ) -> Result<(), DkgError> {
-        for trustee in set.iter() {
-            let found = self.iter().filter(|who| role(who) == Some(trustee));
-            match found.count() {
-                0 => return Err(DkgError::NoHello { trustee }),
-                1 => (),
-                _ => return Err(DkgError::TwoHellos { trustee }),
-            }
-        }
-        Ok(())
     }
 
     fn check_keys(&self) -> Result<(), DkgError> {
@@ -281,12 +293,6 @@ impl Participants {
         Ok(())
     }
 
-    /// The order in which participants are listed.
-    fn order(who: &Participant) -> (bool, Option<Trustee>, Option<Trustee>) {
-        let (trustee, dealer) = (who.role.trustee(), who.role.dealer());
-        (trustee.is_none(), trustee, dealer)
-    }
-
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.push(self.0.len() as u8);
         out.extend(self.iter().flat_map(Participant::to_bytes));
@@ -296,7 +302,8 @@ impl Participants {
         let count = fields.u8()?;
         let one = |_| Participant::read(fields);
         let all: Vec<_> = (0..count).map(one).collect::<Option<_>>()?;
-        all.is_sorted_by_key(Self::order).then_some(Self(all))
+        all.is_sorted_by_key(|who| who.role.order())
+            .then_some(Self(all))
     }
 }
 

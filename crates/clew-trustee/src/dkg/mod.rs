@@ -16,6 +16,7 @@ mod deal;
 mod error;
 mod hello;
 mod plan;
+mod proposal;
 mod receive;
 mod record;
 mod seal;
@@ -25,6 +26,7 @@ pub use deal::{Deal, Dealing};
 pub use error::DkgError;
 pub use hello::{Hello, Participant, Participants, Role};
 pub use plan::{OldKey, Place, Plan, Purpose};
+pub use proposal::{Proposal, Seat};
 pub use receive::Received;
 pub use state::State;
 

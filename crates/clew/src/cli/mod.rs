@@ -30,7 +30,9 @@ pub use log::{
     Believed, Listening, Log, LogAdmit, LogBind, LogCount, LogCreate, LogCreateWitness, LogKeygen,
     LogProve, LogPublish, LogServe, LogVerify, LogWitness,
 };
-pub use manager::{Manager, ManagerServe};
+pub use manager::{
+    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerDismiss, ManagerLogin, ManagerServe,
+};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeBegin, TrusteeCheck, TrusteeDeal, TrusteeFinish,
 };

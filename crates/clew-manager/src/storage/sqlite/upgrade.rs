@@ -1,21 +1,22 @@
 //! From the layout of earlier programs to today's, in one transaction.
 
-use super::{LAYOUT_VERSION, SCHEMA, copy, refused};
+use super::{BOARD, LAYOUT_VERSION, SCHEMA, copy, refused};
 use crate::error::StoreError;
 use crate::storage::Result;
 use clew_evidence::{GroupFile, HEADER};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// The layout that is brought to today's.
-pub(super) const FROM: i64 = 4;
+/// The layouts that are brought to today's.
+pub(super) const FROM: RangeInclusive<i64> = 4..=5;
 
-/// What the new layout adds to tables that there were.
+/// What layout 5 added to tables that there were.
 const ALTERED: &str = include_str!("upgrade.sql");
 
-/// Tables that the new layout adds.
+/// Tables that layout 5 added.
 const ADDED: [&str; 4] = [
     "CREATE TABLE outbox (",
     "CREATE INDEX outbox_waiting",
@@ -27,8 +28,8 @@ const ADDED: [&str; 4] = [
 const LEAVES_MAX: u32 = 1_000;
 
 /// Brings a database to today's layout. A copy of it as it was stays beside it.
-pub(super) fn upgrade(db: &Connection, path: &Path) -> Result<()> {
-    let kept = path.with_extension(format!("db.layout-{FROM}"));
+pub(super) fn upgrade(db: &Connection, path: &Path, from: i64) -> Result<()> {
+    let kept = path.with_extension(format!("db.layout-{from}"));
     let partial = path.with_extension("db.partial");
     match fs::remove_file(&partial) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -50,14 +51,17 @@ fn changed(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "synchronous", "EXTRA")?;
     let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version != FROM {
+    if !FROM.contains(&version) {
         return Ok(()); // another process did it meanwhile
     }
-    transaction.execute_batch(ALTERED)?;
-    for begin in ADDED {
-        transaction.execute_batch(statement(begin))?;
+    if version == 4 {
+        transaction.execute_batch(ALTERED)?;
+        for begin in ADDED {
+            transaction.execute_batch(statement(begin))?;
+        }
+        fill_outbox(&transaction)?;
     }
-    fill_outbox(&transaction)?;
+    transaction.execute_batch(BOARD)?;
     transaction.pragma_update(None, "user_version", LAYOUT_VERSION)?;
     transaction.commit()
 }

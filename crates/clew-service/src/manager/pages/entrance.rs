@@ -40,11 +40,7 @@ fn problem(refused: Refused) -> Problem {
 }
 
 /// Takes a program's answer, and gives it a link.
-pub(super) async fn answer(
-    State(pages): State<ManagerPages>,
-    peer: Peer,
-    body: Bytes,
-) -> Response {
+pub(super) async fn answer(State(pages): State<ManagerPages>, peer: Peer, body: Bytes) -> Response {
     let made = link(&pages, address(peer), &body).await;
     match made {
         Ok(link) => link.into_response(),
@@ -114,7 +110,11 @@ pub(super) async fn login(
 
 /// Whether a form comes from a page of this service. Browsers say where forms come from.
 fn is_own(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|own| HeaderValue::to_str(own).ok());
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|own| HeaderValue::to_str(own).ok())
+    };
     let origin = headers.get(ORIGIN).map(|_| {
         let origin = text(&ORIGIN).and_then(|origin| origin.split_once("://"));
         origin.is_some_and(|(_, host)| Some(host) == text(&HOST))
@@ -180,9 +180,8 @@ pub(super) async fn leave(
 }
 
 fn with_cookie(mut response: Response, value: &str, seconds: u64) -> Response {
-    let cookie = format!(
-        "{SESSION}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Strict"
-    );
+    let cookie =
+        format!("{SESSION}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Strict");
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }

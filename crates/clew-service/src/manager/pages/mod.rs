@@ -6,9 +6,7 @@ mod state;
 
 use super::Manager;
 use crate::http::Pin;
-use crate::pages::{
-    Entered, FOLDER, Link, Logins, Page, Refused, Site, fault, page_again, style,
-};
+use crate::pages::{Entered, FOLDER, Link, Logins, Page, Refused, Site, fault, page_again, style};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::header::COOKIE;
@@ -32,7 +30,8 @@ const LINKS: [Link; 2] = [
     },
 ];
 
-const FOOT: &str = "All times are UTC. Log out when you are done: whoever has this browser sees what you see.";
+const FOOT: &str =
+    "All times are UTC. Log out when you are done: whoever has this browser sees what you see.";
 
 /// The cookie of a session. Its prefix has browsers insist on `Secure`, on the path `/`, and on this host.
 const SESSION: &str = "__Host-clew";
@@ -141,7 +140,9 @@ impl ManagerPages {
                 return Ok(Some(Visitor::Manager));
             }
             let authors = store.authors()?;
-            let own = authors.into_iter().find(|own| own.author.signs.as_bytes() == &key);
+            let own = authors
+                .into_iter()
+                .find(|own| own.author.signs.as_bytes() == &key);
             let own = own.filter(|own| own.role != Role::None);
             Ok(own.map(|own| Visitor::Author(own.author.name.to_string(), own.role)))
         };
@@ -185,7 +186,10 @@ impl ManagerPages {
 
     fn unread(&self) -> Response {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        self.refused(status, "The store cannot be read now. Its operator is told why.")
+        self.refused(
+            status,
+            "The store cannot be read now. Its operator is told why.",
+        )
     }
 }
 
@@ -212,7 +216,9 @@ fn aside(guest: &Guest) -> Markup {
 /// The session's cookie.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let all = headers.get_all(COOKIE).iter();
-    let mut pairs = all.filter_map(|own| own.to_str().ok()).flat_map(|own| own.split(';'));
+    let mut pairs = all
+        .filter_map(|own| own.to_str().ok())
+        .flat_map(|own| own.split(';'));
     pairs.find_map(|pair| pair.trim().strip_prefix(SESSION)?.strip_prefix('='))
 }
 

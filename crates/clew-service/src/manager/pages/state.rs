@@ -53,9 +53,17 @@ impl Seen {
             machines: record.machines,
         };
         let invitations = store.invitations()?;
-        let offered = invitations.iter().filter(|own| own.offered.is_some()).count();
-        let written = store.group_file_path().metadata().and_then(|own| own.modified());
-        let written = written.ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let offered = invitations
+            .iter()
+            .filter(|own| own.offered.is_some())
+            .count();
+        let written = store
+            .group_file_path()
+            .metadata()
+            .and_then(|own| own.modified());
+        let written = written
+            .ok()
+            .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         Ok(Self {
             group: group.id().0,
             machines: group.register().machines,

@@ -37,12 +37,18 @@ impl Answered {
     }
 
     fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
     }
 
     /// What a browser sends back.
     fn cookie(&self) -> String {
-        self.header("set-cookie").split(';').next().unwrap().to_owned()
+        self.header("set-cookie")
+            .split(';')
+            .next()
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -61,7 +67,9 @@ fn serve(machines: u32) -> Served {
         log: None,
         now: NOW,
     };
-    let mut store = Store::create(&path, group, None, &mut rng(1)).unwrap().store;
+    let mut store = Store::create(&path, group, None, &mut rng(1))
+        .unwrap()
+        .store;
     let key = std::fs::read_to_string(path.join(ISSUER_KEY)).unwrap();
     let issuer = IssuerKeyFile::decode(&key).unwrap();
     for number in 0..machines {
@@ -69,7 +77,12 @@ fn serve(machines: u32) -> Served {
             true => "<script>x</script>".to_owned(),
             false => format!("web-{number:03}"),
         };
-        let pending = store.enrol(&issuer, name.parse().unwrap(), NOW, &mut rng(2 + u64::from(number)));
+        let pending = store.enrol(
+            &issuer,
+            name.parse().unwrap(),
+            NOW,
+            &mut rng(2 + u64::from(number)),
+        );
         pending.unwrap().commit().unwrap();
     }
     store.refresh().unwrap();
@@ -90,8 +103,17 @@ fn serve(machines: u32) -> Served {
 }
 
 impl Served {
-    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
-        let mut request = Request::builder().method(method).uri(path).header("host", HOST);
+    async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answered {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", HOST);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -106,12 +128,14 @@ impl Served {
     }
 
     async fn get(&self, path: &str, cookie: &str) -> Answered {
-        self.ask("GET", path, &[("cookie", cookie)], Vec::new()).await
+        self.ask("GET", path, &[("cookie", cookie)], Vec::new())
+            .await
     }
 
     async fn form(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answered {
         let kind = ("content-type", "application/x-www-form-urlencoded");
-        self.ask("POST", path, &[headers, &[kind]].concat(), body.into()).await
+        self.ask("POST", path, &[headers, &[kind]].concat(), body.into())
+            .await
     }
 
     async fn answer(&self, key: &SigningKey) -> Answered {
@@ -123,8 +147,13 @@ impl Served {
 
     async fn log_in(&self, key: &SigningKey) -> String {
         let link = self.answer(key).await.text();
-        let entered = self.form("/pages/enter", &[], &format!("link={link}")).await;
-        assert_eq!((entered.status, entered.header("location")), (StatusCode::SEE_OTHER, "state"));
+        let entered = self
+            .form("/pages/enter", &[], &format!("link={link}"))
+            .await;
+        assert_eq!(
+            (entered.status, entered.header("location")),
+            (StatusCode::SEE_OTHER, "state")
+        );
         entered.cookie()
     }
 }
@@ -132,34 +161,64 @@ impl Served {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_has_the_managers_key_logs_in_sees_and_leaves() {
     let served = serve(2);
-    for path in ["/pages/state", "/pages/machines", "/pages/machines?name=web"] {
+    for path in [
+        "/pages/state",
+        "/pages/machines",
+        "/pages/machines?name=web",
+    ] {
         let stranger = served.get(path, "").await;
-        assert_eq!((stranger.status, stranger.header("location")), (StatusCode::SEE_OTHER, "login"));
+        assert_eq!(
+            (stranger.status, stranger.header("location")),
+            (StatusCode::SEE_OTHER, "login")
+        );
         assert!(stranger.body.is_empty());
     }
     let link = served.answer(&served.manager).await.text();
     // Looking at a link does not use it up.
     for _ in 0..2 {
         let page = served.get(&format!("/pages/login?link={link}"), "").await;
-        assert!(page.text().contains("This link logs in as <strong>the group's manager</strong>"));
+        assert!(
+            page.text()
+                .contains("This link logs in as <strong>the group's manager</strong>")
+        );
         assert_eq!(page.header("cache-control"), "no-store");
         assert_eq!(page.header("set-cookie"), "");
     }
-    let entered = served.form("/pages/enter", &[], &format!("link={link}")).await;
+    let entered = served
+        .form("/pages/enter", &[], &format!("link={link}"))
+        .await;
     let set = entered.header("set-cookie");
     assert!(set.starts_with("__Host-clew="), "{set}");
-    for flag in ["; Path=/;", "; Secure", "; HttpOnly", "; SameSite=Strict", "; Max-Age=28800"] {
+    for flag in [
+        "; Path=/;",
+        "; Secure",
+        "; HttpOnly",
+        "; SameSite=Strict",
+        "; Max-Age=28800",
+    ] {
         assert!(set.contains(flag), "{set} lacks {flag}");
     }
     let cookie = entered.cookie();
     let page = served.get("/pages/state", &cookie).await;
-    assert_eq!((page.status, page.header("cache-control")), (StatusCode::OK, "no-store"));
-    assert!(page.header("content-security-policy").contains("frame-ancestors 'none'"));
+    assert_eq!(
+        (page.status, page.header("cache-control")),
+        (StatusCode::OK, "no-store")
+    );
+    assert!(
+        page.header("content-security-policy")
+            .contains("frame-ancestors 'none'")
+    );
     let text = page.text();
-    assert!(text.contains("<dt>Machines in the register</dt><dd>2</dd>"), "{text}");
+    assert!(
+        text.contains("<dt>Machines in the register</dt><dd>2</dd>"),
+        "{text}"
+    );
     assert!(text.contains("Manager of acme &lt;i&gt;") && !text.contains("<i>"));
     let machines = served.get("/pages/machines", &cookie).await.text();
-    assert!(machines.contains("web-000") && machines.contains("&lt;script&gt;x"), "{machines}");
+    assert!(
+        machines.contains("web-000") && machines.contains("&lt;script&gt;x"),
+        "{machines}"
+    );
     assert!(!machines.contains("<script"));
 
     let token = text.split("name=\"token\" value=\"").nth(1).unwrap();
@@ -176,13 +235,26 @@ async fn who_has_the_managers_key_logs_in_sees_and_leaves() {
         let refused = served.form("/pages/leave", headers, body).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{headers:?} {body}");
     }
-    assert_eq!(served.get("/pages/state", &cookie).await.status, StatusCode::OK);
+    assert_eq!(
+        served.get("/pages/state", &cookie).await.status,
+        StatusCode::OK
+    );
     let origin = format!("https://{HOST}");
-    let headers = [own[0], ("origin", &*origin), ("sec-fetch-site", "same-origin")];
+    let headers = [
+        own[0],
+        ("origin", &*origin),
+        ("sec-fetch-site", "same-origin"),
+    ];
     let left = served.form("/pages/leave", &headers, &token).await;
-    assert_eq!((left.status, left.header("location")), (StatusCode::SEE_OTHER, "login"));
+    assert_eq!(
+        (left.status, left.header("location")),
+        (StatusCode::SEE_OTHER, "login")
+    );
     assert!(left.header("set-cookie").contains("Max-Age=0"));
-    assert_eq!(served.get("/pages/state", &cookie).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(
+        served.get("/pages/state", &cookie).await.status,
+        StatusCode::SEE_OTHER
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -194,7 +266,9 @@ async fn no_other_key_link_or_site_logs_in() {
         let refused = served.ask("POST", "/pages/answer", &[], body).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN);
     }
-    let large = served.ask("POST", "/pages/answer", &[], vec![0; 4_097]).await;
+    let large = served
+        .ask("POST", "/pages/answer", &[], vec![0; 4_097])
+        .await;
     assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE);
     let link = served.answer(&served.manager).await.text();
     let form = format!("link={link}");
@@ -203,11 +277,21 @@ async fn no_other_key_link_or_site_logs_in() {
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
     for bad in ["", "link=", "link=AAAA", "other=1", "link=%ff"] {
         let refused = served.form("/pages/enter", &[], bad).await;
-        assert_eq!((refused.status, refused.header("set-cookie")), (StatusCode::FORBIDDEN, ""), "{bad}");
+        assert_eq!(
+            (refused.status, refused.header("set-cookie")),
+            (StatusCode::FORBIDDEN, ""),
+            "{bad}"
+        );
     }
-    assert_eq!(served.form("/pages/enter", &[], &form).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(
+        served.form("/pages/enter", &[], &form).await.status,
+        StatusCode::SEE_OTHER
+    );
     let twice = served.form("/pages/enter", &[], &form).await;
-    assert_eq!((twice.status, twice.header("set-cookie")), (StatusCode::FORBIDDEN, ""));
+    assert_eq!(
+        (twice.status, twice.header("set-cookie")),
+        (StatusCode::FORBIDDEN, "")
+    );
     // From here on the address has tried too often.
     let mut status = StatusCode::OK;
     for _ in 0..crate::pages::ATTEMPTS_MAX {
@@ -222,16 +306,25 @@ async fn authors_see_what_their_role_shows_until_they_are_dismissed() {
     let file = AuthorKeyFile::new([5; 32].into(), "bob & co".parse().unwrap());
     let (key, author) = (file.signing_key(), file.public());
     assert_eq!(served.answer(&key).await.status, StatusCode::FORBIDDEN);
-    served.store.admit_author(&author, Role::Trustee(1), NOW).unwrap();
+    served
+        .store
+        .admit_author(&author, Role::Trustee(1), NOW)
+        .unwrap();
     let cookie = served.log_in(&key).await;
     let page = served.get("/pages/state", &cookie).await.text();
-    assert!(page.contains("Logged in: bob &amp; co, trustee 1"), "{page}");
+    assert!(
+        page.contains("Logged in: bob &amp; co, trustee 1"),
+        "{page}"
+    );
     assert!(!page.contains("<script") && !page.contains("Factories"));
     let machines = served.get("/pages/machines", &cookie).await;
     assert_eq!(machines.status, StatusCode::FORBIDDEN);
     assert!(!machines.text().contains("script"));
     served.store.dismiss_author(&author.name).unwrap();
-    assert_eq!(served.get("/pages/state", &cookie).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(
+        served.get("/pages/state", &cookie).await.status,
+        StatusCode::SEE_OTHER
+    );
     assert_eq!(served.answer(&key).await.status, StatusCode::FORBIDDEN);
 }
 
@@ -239,15 +332,25 @@ async fn authors_see_what_their_role_shows_until_they_are_dismissed() {
 async fn machines_are_paged_and_found_by_the_beginning_of_their_names() {
     let served = serve(112);
     let cookie = served.log_in(&served.manager).await;
-    for (first, expected) in [("machines", 112), ("machines?name=web-", 111), ("machines?name=web-10", 10), ("machines?name=%25", 0)] {
+    for (first, expected) in [
+        ("machines", 112),
+        ("machines?name=web-", 111),
+        ("machines?name=web-10", 10),
+        ("machines?name=%25", 0),
+    ] {
         let (mut path, mut rows) = (first.to_owned(), Vec::new());
         loop {
             let page = served.get(&format!("/pages/{path}"), &cookie).await.text();
             let cells = page.split("<tr><th scope=\"row\">").skip(1);
-            let part: Vec<u32> = cells.map(|row| row.split('<').next().unwrap().parse().unwrap()).collect();
+            let part: Vec<u32> = cells
+                .map(|row| row.split('<').next().unwrap().parse().unwrap())
+                .collect();
             assert!(part.len() <= 50);
             rows.extend(part);
-            let Some(next) = page.split("<a href=\"").find(|link| link.contains("rel=\"next\"")) else {
+            let Some(next) = page
+                .split("<a href=\"")
+                .find(|link| link.contains("rel=\"next\""))
+            else {
                 break;
             };
             path = next.split('"').next().unwrap().replace("&amp;", "&");
@@ -265,5 +368,8 @@ async fn machines_are_paged_and_found_by_the_beginning_of_their_names() {
         assert_eq!(answered.status, status, "{path}");
     }
     let long = format!("/pages/machines?name={}", "a".repeat(65));
-    assert_eq!(served.get(&long, &cookie).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        served.get(&long, &cookie).await.status,
+        StatusCode::BAD_REQUEST
+    );
 }

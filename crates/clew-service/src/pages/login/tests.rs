@@ -21,12 +21,21 @@ fn a_link_is_followed_once_and_soon() {
     let now = Instant::now();
     let mut logins = Logins::new(None, now).unwrap();
     let first = link(&mut logins, 1, now);
-    assert_eq!(logins.key_of_link(&first, now), Some(key(1).verifying_key().to_bytes()));
+    assert_eq!(
+        logins.key_of_link(&first, now),
+        Some(key(1).verifying_key().to_bytes())
+    );
     let cookie = logins.enter(&first, now).unwrap();
     assert_eq!(logins.enter(&first, now), Err(Refused::Link));
-    assert_eq!(logins.session(&cookie, now).unwrap().key, key(1).verifying_key().to_bytes());
+    assert_eq!(
+        logins.session(&cookie, now).unwrap().key,
+        key(1).verifying_key().to_bytes()
+    );
     let late = link(&mut logins, 1, now);
-    assert_eq!(logins.enter(&late, now + LINK_TIME + Duration::from_millis(1)), Err(Refused::Link));
+    assert_eq!(
+        logins.enter(&late, now + LINK_TIME + Duration::from_millis(1)),
+        Err(Refused::Link)
+    );
     assert_eq!(logins.enter("", now), Err(Refused::Link));
     // A link is not a cookie.
     let other = link(&mut logins, 1, now);

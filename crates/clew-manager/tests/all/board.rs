@@ -1,0 +1,167 @@
+//! Authors and the board: who may post what, and that nothing is lost or doubled.
+
+use crate::common::*;
+use clew_group::Scheme;
+use clew_keys::post::{BoardId, Post};
+use clew_keys::{Author, AuthorKeyFile};
+use clew_log::entry::Role;
+use clew_manager::{Board, BoardError, POST_PLAN, Store, StoreError};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use zeroize::Zeroizing;
+
+const DAY: u64 = 86_400_000_000_000;
+
+fn key(seed: u8, name: &str) -> AuthorKeyFile {
+    AuthorKeyFile::new(Zeroizing::new([seed; 32]), name.parse().unwrap())
+}
+
+fn group() -> (TempDir, PathBuf, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("acme");
+    let store = create(&dir, Scheme::Xr, quorum(2, 3), 1).unwrap();
+    (folder, dir, store)
+}
+
+fn post(store: &Store, key: &AuthorKeyFile, topic: u8, kind: u8, body: Vec<u8>) -> Post {
+    let board = BoardId::of_group(store.group().id());
+    Post::sign(board, [topic; 32], kind, body, &key.signing_key()).unwrap()
+}
+
+fn rule<T: std::fmt::Debug>(result: Result<T, BoardError>) -> &'static str {
+    result.unwrap_err().as_str()
+}
+
+fn board(dir: &Path) -> Board {
+    Board::open(dir).unwrap()
+}
+
+#[test]
+fn authors_are_admitted_once_and_the_outbox_tells_it() {
+    let (_folder, _dir, mut store) = group();
+    let before = store.outbox(100).unwrap().len();
+    let [alice, bob, eve] =
+        [(1, "alice"), (2, "bob"), (3, "alice")].map(|(s, n)| key(s, n).public());
+    assert!(store.admit_author(&alice, Role::Trustee(1), 5).unwrap());
+    assert!(!store.admit_author(&alice, Role::Trustee(1), 6).unwrap());
+    let other = store.admit_author(&alice, Role::Requester, 6);
+    assert!(matches!(other, Err(StoreError::AuthorAdmitted(_))));
+    let taken = store.admit_author(&eve, Role::Requester, 6);
+    assert!(matches!(taken, Err(StoreError::AuthorNameTaken(_))));
+    // Another key takes the index, and with it the role; the first key never comes back.
+    assert!(store.admit_author(&bob, Role::Trustee(1), 7).unwrap());
+    let again = store.admit_author(&alice, Role::Trustee(1), 8);
+    assert!(matches!(again, Err(StoreError::AuthorDismissed(_))));
+    store.dismiss_author(&bob.name).unwrap();
+    let none = store.dismiss_author(&bob.name);
+    assert!(matches!(none, Err(StoreError::NoAuthor(_))));
+    let roles: Vec<_> = store.authors().unwrap().iter().map(|a| a.role).collect();
+    assert_eq!(roles, [Role::None, Role::None]);
+    let manager = Author {
+        signs: issuer(&_dir).manager.verifying_key(),
+        ..eve
+    };
+    let manager = store.admit_author(&manager, Role::Requester, 9);
+    assert!(matches!(manager, Err(StoreError::AuthorIsManager)));
+
+    let sent = store.outbox(100).unwrap().split_off(before);
+    let heads: Vec<_> = sent
+        .iter()
+        .map(|e| (e.kind, e.body[0], e.body[1]))
+        .collect();
+    assert_eq!(heads, [(2, 1, 1), (2, 1, 1), (2, 0, 0)]);
+    assert_eq!(sent[0].body[2..34], *alice.signs.as_bytes());
+    assert!(sent[0].body.ends_with(b"alice"));
+}
+
+#[test]
+fn a_post_is_added_once_and_survives() {
+    let (_folder, dir, mut store) = group();
+    let (court, trustee) = (key(1, "court"), key(2, "t"));
+    store
+        .admit_author(&court.public(), Role::Requester, 5)
+        .unwrap();
+    store
+        .admit_author(&trustee.public(), Role::Trustee(1), 5)
+        .unwrap();
+    let first = post(&store, &court, 1, 9, b"case".to_vec());
+    let answer = post(&store, &trustee, 1, 10, b"yes".to_vec());
+    assert_eq!(board(&dir).post(&first, 1).unwrap(), 1);
+    let mut again = board(&dir);
+    assert_eq!(again.post(&answer, 2).unwrap(), 2);
+    assert_eq!(again.post(&first, 3).unwrap(), 1);
+    let me = trustee.public().signs.to_bytes();
+    let all = again.read(&me, &[1; 32], 0).unwrap();
+    assert_eq!(all, [(1, first.encode()), (2, answer.encode())]);
+    assert_eq!(again.read(&me, &[1; 32], 2).unwrap(), []);
+    assert_eq!(again.news(&me, 1).unwrap(), [(2, [1; 32])]);
+    assert_eq!(again.last().unwrap(), 2);
+}
+
+#[test]
+fn each_refusal_has_its_rule() {
+    let (_folder, dir, mut store) = group();
+    let (court, trustee, stranger, observer) =
+        (key(1, "court"), key(2, "t"), key(3, "x"), key(4, "o"));
+    store
+        .admit_author(&court.public(), Role::Requester, 5)
+        .unwrap();
+    store
+        .admit_author(&trustee.public(), Role::Trustee(1), 5)
+        .unwrap();
+    store
+        .admit_author(&observer.public(), Role::Observer, 5)
+        .unwrap();
+    let mut board = board(&dir);
+    let say = |key, topic, body: usize| post(&store, key, topic, 9, vec![7; body]);
+    assert_eq!(rule(board.post(&say(&stranger, 1, 1), 1)), "author");
+    assert_eq!(rule(board.post(&say(&observer, 1, 1), 1)), "author");
+    assert_eq!(rule(board.post(&say(&trustee, 1, 1), 1)), "too-many");
+    assert_eq!(
+        rule(board.post(&say(&trustee, 1, (64 << 10) + 1), 1)),
+        "too-long"
+    );
+    let other = Post::sign(BoardId([9; 32]), [1; 32], 9, vec![], &court.signing_key()).unwrap();
+    assert_eq!(rule(board.post(&other, 1)), "board");
+    let mut bytes = say(&court, 1, 3).encode();
+    *bytes.last_mut().unwrap() ^= 1;
+    assert_eq!(
+        rule(board.post(&Post::decode(&bytes).unwrap(), 1)),
+        "signature"
+    );
+    let plan = post(&store, &court, 1, POST_PLAN, b"not one".to_vec());
+    assert_eq!(rule(board.post(&plan, 1)), "topic");
+
+    board.post(&say(&court, 1, 1), 1).unwrap();
+    for length in 1..=64 {
+        board.post(&say(&trustee, 1, length), 1).unwrap();
+    }
+    assert_eq!(rule(board.post(&say(&trustee, 1, 65), 1)), "too-many");
+    // A requester begins 256 topics a day; the next day has its own.
+    for topic in 0..255_u8 {
+        let begun = Post::sign(
+            say(&court, 1, 1).board,
+            [topic, 7].repeat(16).try_into().unwrap(),
+            9,
+            vec![],
+            &court.signing_key(),
+        );
+        board.post(&begun.unwrap(), 1).unwrap();
+    }
+    assert_eq!(rule(board.post(&say(&court, 3, 1), 1)), "too-many");
+    board.post(&say(&court, 3, 1), DAY).unwrap();
+    board.post(&say(&court, 1, 2), DAY + 1).unwrap();
+
+    let unread = [stranger, observer].map(|key| key.public().signs.to_bytes());
+    for reader in unread {
+        assert_eq!(rule(board.read(&reader, &[1; 32], 0)), "author");
+        assert_eq!(rule(board.news(&reader, 0)), "author");
+    }
+    drop(board);
+    store.dismiss_author(&court.public().name).unwrap();
+    let mut board = self::board(&dir);
+    let late = post(&store, &court, 1, 9, b"late".to_vec());
+    assert_eq!(rule(board.post(&late, 1)), "author");
+    let reader = court.public().signs.to_bytes();
+    assert_eq!(rule(board.read(&reader, &[1; 32], 0)), "author");
+}
