@@ -5,7 +5,8 @@
 //   node visit.mjs '{"browser": PROGRAM, "spki": HASH, "pages": [URL], "login": LINK, "shots": DIR}'
 //
 // Prints one JSON object: {"pages": N, "problems": [TEXT]}. `login` is a one-time link, which is followed first.
-// `acts` are steps behind it: {"page": URL, "fill": {LABEL: TEXT}, "press": BUTTON, "expect": TEXT}.
+// `acts` are steps behind it, and `last` those after all pages were looked at:
+// {"page": PATH, "into": ID, "type": TEXT, "press": BUTTON, "expect": TEXT}.
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 
@@ -93,21 +94,38 @@ async function go(page, url) {
   if (!response || response.status() >= 500) problem(page, `status ${response?.status()}`);
 }
 
-let state;
-if (asked.login) {
-  const page = await context('light', WIDE);
-  await go(page, asked.login);
-  await shot(page, 'login');
-  await page.getByRole('button').last().click();
-  state = await page.context().storageState();
-  for (const act of asked.acts ?? []) {
-    await go(page, act.page);
-    for (const [label, text] of Object.entries(act.fill ?? {})) await page.getByLabel(label).fill(text);
-    await page.getByRole('button', { name: act.press }).click();
-    const text = await page.locator('main').innerText();
-    if (!text.includes(act.expect)) problem(page, `"${act.expect}" is not in: ${text.slice(0, 300)}`);
+// Goes by Tab to what `is` says of an element.
+async function reach(page, what, is) {
+  for (let turn = 0; turn < 60; turn++) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate(is, what)) return true;
   }
+  problem(page, `Tab does not lead to ${what}`);
+  return false;
 }
+
+async function press(page, name) {
+  const is = name => document.activeElement.matches('button') && document.activeElement.innerText === name;
+  if (!await reach(page, name, is)) return;
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+}
+
+async function act(page, { page: path, into, type, press: name, expect }) {
+  await go(page, `${origin}/${path}`);
+  if (into && await reach(page, into, id => document.activeElement.id === id)) await page.keyboard.type(type);
+  await press(page, name);
+  const text = await page.evaluate(() => document.querySelector('main').innerText);
+  if (!text.includes(expect)) problem(page, `"${expect}" is not in: ${text.slice(0, 300)}`);
+}
+
+const visitor = await context('light', WIDE);
+if (asked.login) {
+  await go(visitor, asked.login);
+  await shot(visitor, 'login');
+  await press(visitor, 'Log in');
+}
+for (const one of asked.acts ?? []) await act(visitor, one);
+const state = await visitor.context().storageState();
 const titles = new Set();
 for (const [scheme, size, sizeName] of [['light', NARROW, 320], ['dark', NARROW, 320], ['light', WIDE, 1280]]) {
   const page = await context(scheme, size, state, size === NARROW);
@@ -129,6 +147,7 @@ for (const [scheme, size, sizeName] of [['light', NARROW, 320], ['dark', NARROW,
   }
   await page.context().close();
 }
+for (const one of asked.last ?? []) await act(visitor, one);
 if (titles.size !== asked.pages.length) problems.push(`${titles.size} titles of ${asked.pages.length} pages`);
 await browser.close();
 console.log(JSON.stringify({ pages: asked.pages.length, problems }));

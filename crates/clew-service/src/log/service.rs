@@ -132,7 +132,8 @@ pub(super) fn authors(log: &Log) -> HashSet<[u8; 32]> {
 /// A log that adds entries, asks witnesses, and answers.
 pub struct LogService {
     shared: Arc<Shared>,
-    pages: LogPages,
+    /// Made once: it reads the log for itself.
+    pages: Router,
     queue: mpsc::Sender<Waiting>,
     adding: JoinHandle<Log>,
     cosigning: tokio::task::JoinHandle<()>,
@@ -168,6 +169,7 @@ impl LogService {
             permits: Semaphore::new(READERS),
             tell: options.tell,
         });
+        let pages = pages::router(Arc::clone(&shared), options.pages);
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let cosign = cosigning::run(Arc::clone(&shared), options.witnesses, options.threshold);
         let cosigning = tokio::spawn(cosign);
@@ -175,7 +177,7 @@ impl LogService {
         let adding = std::thread::spawn(move || adding::run(log, waiting, &of_thread));
         Ok(Self {
             shared,
-            pages: options.pages,
+            pages,
             queue,
             adding,
             cosigning,
@@ -184,8 +186,8 @@ impl LogService {
 
     /// Returns what it answers over HTTP: programs, and people on pages.
     pub fn router(&self) -> Router {
-        let pages = pages::router(Arc::clone(&self.shared), self.pages.clone());
-        routes::router(Arc::clone(&self.shared), self.queue.clone()).merge(pages)
+        let programs = routes::router(Arc::clone(&self.shared), self.queue.clone());
+        programs.merge(self.pages.clone())
     }
 
     /// Returns whether it adds entries.

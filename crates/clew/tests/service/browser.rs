@@ -92,5 +92,54 @@ fn people_read_the_log_in_a_browser() {
         &entry,
         &search,
     ];
-    look(&log, &pages, json!({}));
+    let act = json!({
+        "page": "pages/search", "into": "q", "type": open.to_string(),
+        "press": "Search", "expect": format!("Found: entry {open}."),
+    });
+    look(&log, &pages, json!({ "acts": [act] }));
+}
+
+/// The operator logs in by a link, searches a machine by its name, and leaves: by keyboard alone.
+#[test]
+fn an_operator_reads_the_managers_pages_in_a_browser() {
+    let folder = Folder::new();
+    let serve = ["manager", "serve", "acme", "--listen", "127.0.0.1:0"];
+    let manager = folder.start(&serve);
+    folder.yes(&["enrol", "acme", "web <2>", "-o", "web-2.key"]);
+    folder.yes(&[
+        "log",
+        "keygen",
+        "court",
+        "-o",
+        "court.key",
+        "--public",
+        "court.pub",
+    ]);
+    let admit = [
+        "manager",
+        "admit",
+        "acme",
+        "--role",
+        "requester",
+        "--key",
+        "court.pub",
+    ];
+    folder.yes(&admit);
+    let link = folder.yes(&["manager", "login", "acme", "--at", &manager.at()]);
+    let act = json!({
+        "page": "pages/machines", "into": "name", "type": "web <",
+        "press": "Search", "expect": "web <2>",
+    });
+    let leave = json!({ "page": "pages/state", "press": "Log out", "expect": "Log in" });
+    let pages = ["pages/state", "pages/machines"];
+    let more = json!({ "login": link.trim(), "acts": [act], "last": [leave] });
+    look(&manager, &pages, more);
+    // An author has a key of its own, and a stranger none.
+    let url = &manager.url;
+    let login = ["manager", "login", "--manager", url, "--key"];
+    let link = folder.yes(&[&login[..], &["court.key"]].concat());
+    assert!(link.contains("/pages/login?link="), "{link}");
+    folder.yes(&["log", "keygen", "eve", "-o", "eve.key"]);
+    let said = folder.ends(2, &[&login[..], &["eve.key"]].concat());
+    assert!(said.contains("this key may not log in"), "{said}");
 }

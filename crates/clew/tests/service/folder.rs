@@ -147,7 +147,8 @@ impl Folder {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.map_while(Result::ok).find_map(|line| {
-            let url = line.strip_prefix("url ")?;
+            let told = line.strip_prefix("url ");
+            let url = told.or_else(|| line.strip_prefix("manager at "))?;
             Some(url.trim().to_owned())
         });
         let mut served = Served {
