@@ -19,7 +19,7 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 38] = [
+pub const TARGETS: [Target; 39] = [
     ("carriers", carriers::carriers),
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),

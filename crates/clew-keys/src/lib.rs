@@ -17,6 +17,7 @@ pub mod encryption;
 pub mod files;
 pub mod join;
 mod key_file;
+pub mod login;
 pub mod post;
 pub mod sealed_stream;
 mod text_file;

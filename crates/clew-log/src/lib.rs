@@ -41,7 +41,9 @@ pub use note::{
     BadKey, KeyKind, Note, NoteError, NoteSignature, SIGNATURES_MAX, VerifierKey, sign,
 };
 pub use proof::{Policy, Proof, ProofError};
-pub use state::{Author, CLOCK_DIFFERENCE_MAX, Founder, LogState, Request, Rule, SEAL_MAX};
+pub use state::{
+    Author, CLOCK_DIFFERENCE_MAX, Counts, Founder, LogState, Month, Request, Rule, SEAL_MAX,
+};
 pub use witness::{AddCheckpoint, Refusal, Witnessed};
 
 /// A hash of the tree: SHA-256.

@@ -1,7 +1,7 @@
 //! A report as a page of HTML that loads nothing.
 
-use crate::text::visible;
 use crate::{Block, Column, Fact, Report, Table};
+use clew_wire::visible;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = "\

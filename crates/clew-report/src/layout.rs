@@ -3,8 +3,8 @@
 //! Lengths are in points (1/72 inch), from a page's upper left corner.
 
 use crate::measure::{Face, Fonts, Style};
-use crate::text::visible;
 use crate::{Block, Column, Fact, Report, Table};
+use clew_wire::visible;
 
 /// Width and height of a page: A4.
 pub(crate) const PAGE: (f32, f32) = (595.28, 841.89);

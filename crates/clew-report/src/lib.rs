@@ -11,7 +11,6 @@ mod html;
 mod layout;
 mod measure;
 mod pdf;
-mod text;
 
 pub use bundle::{BUNDLE_MAX, BundleError, FILES_MAX, Files, SUMS, read_bundle, write_bundle};
 pub use html::html;

@@ -1,6 +1,6 @@
 //! How wide letters are, and where lines end.
 
-use crate::text::{number, visible};
+use clew_wire::{code_point, visible};
 use skrifa::instance::{LocationRef, Size};
 use skrifa::metrics::GlyphMetrics;
 use skrifa::{FontRef, MetadataProvider};
@@ -110,7 +110,7 @@ impl Measure<'_> {
         for c in text.chars() {
             match charmap.map(c) {
                 Some(_) => drawn.push(c),
-                None => drawn.push_str(&number(c)),
+                None => drawn.push_str(&code_point(c)),
             }
         }
         drawn

@@ -2,8 +2,8 @@
 
 use crate::layout::{Child, Group, Layout, Line, MARGIN, PAGE, Role, layout};
 use crate::measure::Face;
-use crate::text::visible;
 use crate::{Report, TEXT_MAX, Time};
+use clew_wire::visible;
 use krilla::configure::{Configuration, Validator};
 use krilla::geom::{PathBuilder, Point};
 use krilla::metadata::{DateTime, Metadata};

@@ -4,12 +4,14 @@
 //! own, and a client that knows the server by the fingerprint of its key. [`log`] is a group's
 //! transparency log, [`witness`] cosigns the checkpoints of logs, [`manager`] is a group's
 //! manager, and [`board`] where its trustees and requesters post.
+//! [`pages`] is what their pages for people share.
 
 pub mod board;
 mod database;
 pub mod http;
 pub mod log;
 pub mod manager;
+pub mod pages;
 pub mod witness;
 
 pub use database::StorageError;

@@ -1,7 +1,9 @@
 //! What a group's log says so far, and which entry may come next (`spec/log.md` sections 3 and 4).
 
+mod counts;
 mod rule;
 
+pub use counts::{Counts, Month};
 pub use rule::Rule;
 
 use crate::Hash;
@@ -171,6 +173,17 @@ impl LogState {
         self.requests
             .iter()
             .map(|(place, request)| (*place, request))
+    }
+
+    /// Returns the requests before a place, the newest first.
+    pub fn requests_before(&self, place: u64) -> impl Iterator<Item = (u64, &Request)> {
+        let earlier = self.requests.range(..place).rev();
+        earlier.map(|(place, request)| (*place, request))
+    }
+
+    /// Returns the author with a key, if it ever was one.
+    pub fn author(&self, key: &[u8; 32]) -> Option<&Author> {
+        self.authors.get(key)
     }
 
     /// Returns the request at a place.

@@ -8,6 +8,7 @@
 mod board;
 mod changes;
 mod founding;
+mod lists;
 mod postgres;
 mod sqlite;
 mod tables;
@@ -15,6 +16,7 @@ mod value;
 
 pub(crate) use board::{BoardChanges, BoardTables, NewPost};
 pub(crate) use founding::{create, fill_outbox};
+pub(crate) use lists::ListTables;
 
 use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};
@@ -114,7 +116,7 @@ pub(crate) trait Database: Tables + Send {
 }
 
 /// What can be read.
-pub(crate) trait Tables: BoardTables {
+pub(crate) trait Tables: BoardTables + ListTables {
     /// The parts of the group file in its order, as of one moment: records, checkpoints, the head.
     fn parts(&self) -> Result<Vec<u8>>;
 

@@ -7,7 +7,7 @@ use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::{Name, RegisterEntry};
 
 /// Rows with the hashes by which the register has them: no database notices each damaged byte.
-const MACHINE: &str = "SELECT entry, name, hash, enrolled_at, revoked_in, salt
+pub(super) const MACHINE: &str = "SELECT entry, name, hash, enrolled_at, revoked_in, salt
     FROM machine LEFT JOIN node ON node.level = 0 AND node.idx = machine.idx";
 
 const FACTORY: &str = "SELECT id, prefix, machines, used, until FROM factory";
@@ -184,7 +184,7 @@ fn offered(request: Vec<u8>, row: &mut Row) -> Result<Offered> {
 }
 
 /// A row of [`MACHINE`].
-fn machine(row: &mut Row) -> Result<Machine> {
+pub(super) fn machine(row: &mut Row) -> Result<Machine> {
     let entry: Vec<u8> = row.take()?;
     let entry = RegisterEntry::decode(&entry);
     let entry = entry.ok_or_else(|| damaged("a register entry does not decode"))?;

@@ -2,12 +2,13 @@
 
 use super::Pin;
 use clew_keys::files::{self, IfExists, MODE_PUBLIC, MODE_SECRET};
-use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ED25519, PublicKeyData};
+use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PublicKeyData};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 const KEY: &str = "tls.key";
 const CERTIFICATE: &str = "tls.crt";
@@ -59,7 +60,8 @@ impl Certificate {
         let key = match fs::read_to_string(&path) {
             Ok(text) => KeyPair::from_pem(&text).map_err(damaged)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = KeyPair::generate_for(&PKCS_ED25519).map_err(damaged)?;
+                // Not Ed25519: no browser takes a certificate of such a key.
+                let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(damaged)?;
                 let pem = key.serialize_pem();
                 files::write_atomically(&path, pem.as_bytes(), MODE_SECRET, IfExists::Refuse)
                     .map_err(io(&path))?;
@@ -78,6 +80,22 @@ impl Certificate {
             chain: vec![certificate.der().clone()],
             key,
         })
+    }
+
+    /// The pin of the key in a directory, which is not changed.
+    ///
+    /// # Errors
+    /// [`CertificateError`] if there is no key.
+    pub fn pin_of(dir: &Path) -> Result<Pin, CertificateError> {
+        let path = dir.join(KEY);
+        let text = fs::read_to_string(&path).map(Zeroizing::new);
+        let text = text.map_err(|error| CertificateError::Io {
+            path: path.clone(),
+            error,
+        })?;
+        let key = KeyPair::from_pem(&text);
+        let key = key.map_err(|error| CertificateError::Damaged { path, error })?;
+        Ok(Pin::of(&key.subject_public_key_info()))
     }
 
     /// The fingerprint by which clients know it.

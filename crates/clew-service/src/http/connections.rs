@@ -88,7 +88,7 @@ impl Drop for Place {
 }
 
 /// Returns who counts as one host: an IPv4 address, or a /64 of IPv6.
-pub(super) fn host(from: IpAddr) -> IpAddr {
+pub(crate) fn host(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
         IpAddr::V6(v6) => {

@@ -16,6 +16,7 @@ mod url;
 pub use axum::Router;
 pub use certificate::{Certificate, CertificateError};
 pub use client::{Answer, Client, ClientError};
+pub(crate) use connections::host;
 pub use pin::Pin;
 pub use problem::Problem;
 pub use server::{From, Server, ServerLimits};

@@ -19,6 +19,11 @@ impl Pin {
     pub fn of(key: &[u8]) -> Self {
         Self(Sha256::digest(key).into())
     }
+
+    /// The hash itself.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
 }
 
 impl fmt::Display for Pin {

@@ -10,6 +10,7 @@ mod adding;
 mod client;
 mod cosigning;
 mod mirror;
+mod pages;
 pub(crate) mod routes;
 mod service;
 mod storage;
@@ -19,6 +20,7 @@ mod witnesses;
 pub use client::{LogClient, LogClientError, check};
 pub use cosigning::{COSIGN_AGAIN, Status};
 pub use mirror::{AuditError, Audited, Mirror};
+pub use pages::LogPages;
 pub use service::{LogOptions, LogService, Metrics};
 pub(crate) use store::make_dir;
 pub use store::{

@@ -2,6 +2,7 @@
 
 use super::adding::{self, WAITING_MAX, Waiting};
 use super::cosigning::{self, Status};
+use super::pages::{self, LogPages};
 use super::routes;
 use super::storage::{Kept, Storage, Which};
 use super::store::{Log, Signed, read_signed};
@@ -30,6 +31,8 @@ pub struct LogOptions {
     pub threshold: usize,
     /// Where to tell of failures: one line each.
     pub tell: fn(&str),
+    /// What the pages for people say of it.
+    pub pages: LogPages,
 }
 
 /// What a log counted since it started.
@@ -129,6 +132,8 @@ pub(super) fn authors(log: &Log) -> HashSet<[u8; 32]> {
 /// A log that adds entries, asks witnesses, and answers.
 pub struct LogService {
     shared: Arc<Shared>,
+    /// Made once: it reads the log for itself.
+    pages: Router,
     queue: mpsc::Sender<Waiting>,
     adding: JoinHandle<Log>,
     cosigning: tokio::task::JoinHandle<()>,
@@ -164,6 +169,7 @@ impl LogService {
             permits: Semaphore::new(READERS),
             tell: options.tell,
         });
+        let pages = pages::router(Arc::clone(&shared), options.pages);
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let cosign = cosigning::run(Arc::clone(&shared), options.witnesses, options.threshold);
         let cosigning = tokio::spawn(cosign);
@@ -171,6 +177,7 @@ impl LogService {
         let adding = std::thread::spawn(move || adding::run(log, waiting, &of_thread));
         Ok(Self {
             shared,
+            pages,
             queue,
             adding,
             cosigning,
@@ -182,9 +189,10 @@ impl LogService {
         &self.shared.key
     }
 
-    /// Returns what it answers over HTTP.
+    /// Returns what it answers over HTTP: programs, and people on pages.
     pub fn router(&self) -> Router {
-        routes::router(Arc::clone(&self.shared), self.queue.clone())
+        let programs = routes::router(Arc::clone(&self.shared), self.queue.clone());
+        programs.merge(self.pages.clone())
     }
 
     /// Returns whether it adds entries.

@@ -136,6 +136,28 @@ impl Storage {
         }
     }
 
+    /// The entries from place `first` on, before place `end`.
+    pub(super) fn entries(&self, first: u64, end: u64) -> Result<Vec<Vec<u8>>> {
+        let query = "SELECT bytes FROM entry WHERE place >= ?1 AND place < ?2 ORDER BY place";
+        let range = params![first.cast_signed(), end.cast_signed()];
+        let found = || {
+            let mut statement = self.db.prepare_cached(query)?;
+            let rows = statement.query_map(range, |row| row.get::<_, Vec<u8>>(0))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let entries = found().map_err(StorageError::database(&self.path))?;
+        match entries.len() as u64 == end.saturating_sub(first) {
+            true => Ok(entries),
+            false => Err(self.damaged("an entry is missing")),
+        }
+    }
+
+    /// Where a statement stands.
+    pub(super) fn place_of(&self, statement: &Hash) -> Result<Option<u64>> {
+        let query = "SELECT place FROM entry WHERE statement = ?1";
+        self.one(query, [statement], |row| Ok(size(row.get(0)?)))
+    }
+
     pub(super) fn node(&self, level: u32, place: u64) -> Result<Option<Hash>> {
         let query = "SELECT hash FROM node WHERE level = ?1 AND place = ?2";
         self.one(query, params![level, place.cast_signed()], |row| row.get(0))
@@ -190,18 +212,8 @@ impl Storage {
     }
 
     fn bundle(&self, tile: &Tile) -> Result<Vec<u8>> {
-        let query = "SELECT bytes FROM entry WHERE place >= ?1 AND place < ?2 ORDER BY place";
         let first = tile.index * tile::WIDTH;
-        let range = params![first.cast_signed(), (first + tile.width).cast_signed()];
-        let found = || {
-            let mut statement = self.db.prepare_cached(query)?;
-            let rows = statement.query_map(range, |row| row.get::<_, Vec<u8>>(0))?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let entries = found().map_err(StorageError::database(&self.path))?;
-        if entries.len() as u64 != tile.width {
-            return Err(self.damaged("an entry is missing"));
-        }
+        let entries = self.entries(first, first + tile.width)?;
         let bundle = tile::bundle(entries.iter().map(Vec::as_slice));
         bundle.ok_or_else(|| self.damaged("an entry is too long"))
     }

@@ -31,6 +31,8 @@ counters! {
     heads: "Requests for the head of the feed.",
     log_entries: "Entries of the outbox that the log took.",
     log_failures: "Attempts after which entries of the outbox still waited.",
+    logins: "Logins to the pages.",
+    logins_refused: "Logins to the pages that were refused.",
 }
 
 fn line(name: &str, help: &str, counter: &AtomicU64) -> String {

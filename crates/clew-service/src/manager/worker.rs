@@ -13,10 +13,10 @@ use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
 use clew_wire::WallTime;
 use rand_core::CryptoRng;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -66,6 +66,8 @@ pub struct Manager {
     pub metrics: Arc<Metrics>,
     /// The group's log, and what members get of it.
     pub(super) log: Option<Arc<Proofs>>,
+    /// Rounds that were refused, by rule.
+    pub(super) refusals: Arc<Mutex<BTreeMap<String, u64>>>,
 }
 
 impl std::fmt::Debug for Job {
@@ -120,6 +122,7 @@ impl Manager {
             trouble: Arc::default(),
             metrics,
             log: proofs,
+            refusals: Arc::default(),
         };
         let worker = Worker {
             last_epoch: last_epoch(&store),
@@ -132,6 +135,7 @@ impl Manager {
             trouble: Arc::clone(&manager.trouble),
             metrics: Arc::clone(&manager.metrics),
             sender,
+            refusals: Arc::clone(&manager.refusals),
             attempts: HashMap::new(),
             dirty: false,
         };
@@ -182,6 +186,8 @@ struct Worker<R> {
     trouble: Arc<RwLock<Option<String>>>,
     metrics: Arc<Metrics>,
     sender: Option<Sender>,
+    /// Rounds that were refused, by rule: there are as many rules as [`problem`] names.
+    refusals: Arc<Mutex<BTreeMap<String, u64>>>,
     /// By invitation: how many rounds since when.
     attempts: HashMap<[u8; 32], (u32, Instant)>,
     /// A change is not published yet.
@@ -224,7 +230,7 @@ impl<R: CryptoRng> Worker<R> {
                 }
                 false => {
                     count(&self.metrics.refused);
-                    let _ = job.answer.send(Err(too_many_attempts()));
+                    let _ = job.answer.send(Err(self.refused(too_many_attempts())));
                 }
             }
         }
@@ -240,7 +246,8 @@ impl<R: CryptoRng> Worker<R> {
                 for ((answer, nonce), answered) in answers.into_iter().zip(nonces).zip(answered) {
                     self.tried(nonce, &answered);
                     // The device may have gone: it will ask again.
-                    let _ = answer.send(answered.map(text).map_err(|error| problem(&error)));
+                    let refused = |error| self.refused(problem(&error));
+                    let _ = answer.send(answered.map(text).map_err(refused));
                 }
             }
             Err(error) => {
@@ -250,6 +257,13 @@ impl<R: CryptoRng> Worker<R> {
                 }
             }
         }
+    }
+
+    /// Counts a refusal by its rule.
+    fn refused(&self, problem: Problem) -> Problem {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        *refusals.entry(problem.title.clone()).or_default() += 1;
+        problem
     }
 
     /// Whether another round of an invitation is looked at.

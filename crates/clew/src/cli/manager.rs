@@ -34,11 +34,17 @@ An older backup would revive machines that were revoked since. Give --published 
 from a device or a web server. To change the database of a store, stop its service, then run clew manager
 backup --with-keys and clew manager restore --database.";
 
+const LOGIN_HELP: &str = "\
+Open the link in a browser within two minutes. Whoever has it logs in once, so give it to nobody. The
+browser warns about the service's own certificate: compare its fingerprint with that of the URL.";
+
 /// `clew manager`
 #[derive(Subcommand, Debug)]
 pub enum Manager {
     /// Serve joins and the feed of epochs to devices
     Serve(Box<ManagerServe>),
+    /// Print a link that logs in to the manager's pages, once
+    Login(ManagerLogin),
     /// Let a trustee, requester or observer write into the log, and onto the board
     Admit(ManagerAdmit),
     /// Take an author's role
@@ -211,6 +217,27 @@ pub struct ManagerServe {
     #[command(flatten)]
     pub asked: Asked,
     /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew manager login`
+#[derive(Args, Debug)]
+#[command(after_help = LOGIN_HELP)]
+pub struct ManagerLogin {
+    /// Group's directory, on the manager's host: log in as the manager
+    #[arg(conflicts_with_all = ["manager", "key"], required_unless_present = "manager")]
+    pub dir: Option<PathBuf>,
+    /// Where the manager of DIR listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4910", value_parser = parse_address)]
+    pub at: SocketAddr,
+    /// Address of the manager, with its fingerprint: log in as an author
+    #[arg(long, value_name = "URL", requires = "key")]
+    pub manager: Option<ServiceUrl>,
+    /// Key of the author
+    #[arg(long, value_name = "FILE", requires = "manager")]
+    pub key: Option<PathBuf>,
+    /// What decrypts the issuer key, or the author's.
     #[command(flatten)]
     pub unlock: Unlock,
 }

@@ -95,9 +95,10 @@ fn files_with_tests(package: &Package) -> Vec<PathBuf> {
 }
 
 fn tests_of(text: &str) -> Vec<String> {
-    let mut parts = text.split("#[test]\n");
-    parts.next();
-    let names = parts.filter_map(|part| part.lines().find_map(name));
+    let is_mark = |line: &str| line == "#[test]" || line.starts_with("#[tokio::test");
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let marks = (0..lines.len()).filter(|at| is_mark(lines[*at]));
+    let names = marks.filter_map(|at| lines[at + 1..].iter().copied().find_map(name));
     names.collect()
 }
 

@@ -88,11 +88,11 @@ fn a_full_disk_refuses_and_then_goes_on() {
     }
     let _mounted = Mounted(disk.clone());
     fs::rename(folder.path("acme"), folder.path("moved")).unwrap();
-    let copied = Command::new("cp")
-        .arg("-a")
+    let mut copy = Command::new("cp");
+    copy.arg("-a")
         .arg(folder.path("moved"))
         .arg(disk.join("acme"));
-    assert!({ copied }.status().unwrap().success());
+    assert!(copy.status().unwrap().success());
     std::os::unix::fs::symlink("disk/acme", folder.path("acme")).unwrap();
     let mut served = serve(&folder, &[]);
     join_at_last(&folder, &served, "before");

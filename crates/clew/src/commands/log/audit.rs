@@ -8,14 +8,12 @@ use crate::groups::read_group_file;
 use crate::secrets;
 use clew_evidence::{GroupFile, WallTime};
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
-use clew_log::entry::Asks;
-use clew_log::{Checkpoint, LogState, Proof, VerifierKey};
+use clew_log::{Checkpoint, Counts, LogState, Proof, VerifierKey};
 use clew_service::http::ServiceUrl;
 use clew_service::log::{
     AuditError, LogClient, LogClientError, Mirror, check, group_file_of, read_state,
 };
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -257,102 +255,64 @@ pub async fn count(arguments: &LogCount) -> Result<Status, Failure> {
     if let Some(group) = &group {
         compare(&state, group)?;
     }
-    let counts = Counts::of(&state, group.as_ref().map_or(1, threshold));
+    let quorum = group.as_ref().map_or(1, smallest_quorum);
+    let counts = Counts::of(&state, quorum, clock::wall_time(), month);
     match arguments.json {
-        true => counts.say_json(),
-        false => counts.say(group.is_some()),
+        true => say_json(&counts),
+        false => say(&counts, group.is_some()),
     }
     Ok(Status::Yes)
 }
 
+/// The month of a time, as 2026-11.
+fn month(time: WallTime) -> String {
+    let mut month = clock::rfc3339(time.as_nanos());
+    month.truncate(MONTH);
+    month
+}
+
 /// The smallest quorum that the group ever had: no opening is left out.
-fn threshold(group: &GroupFile) -> u8 {
+pub fn smallest_quorum(group: &GroupFile) -> u8 {
     let epochs = 0..=group.newest_epoch();
     let records = epochs.filter_map(|epoch| group.sharing_record(epoch));
     let thresholds = records.map(|(_, sharing)| sharing.quorum.threshold());
     thresholds.min().unwrap_or(1)
 }
 
-/// What requests came to, month by month.
-#[derive(Default)]
-struct Counts {
-    threshold: u8,
-    months: BTreeMap<String, Month>,
-    requests: u64,
-    sealed: u64,
-    overdue: Vec<u64>,
+fn say(counts: &Counts<String>, knows_quorum: bool) {
+    say!("requests  {}, {} sealed", counts.requests, counts.sealed);
+    for (month, own) in &counts.months {
+        say!(
+            "{month}   {} openings, {} matches, {} signatures",
+            own.openings,
+            own.matches,
+            own.signatures
+        );
+    }
+    for place in &counts.overdue {
+        say!("overdue   request {place} had to be unsealed");
+    }
+    if !knows_quorum {
+        mention!("warning: without --group every request with one yes counts");
+    }
 }
 
-#[derive(Default)]
-struct Month {
-    openings: u64,
-    matches: u64,
-    signatures: u64,
-}
-
-impl Counts {
-    fn of(state: &LogState, threshold: u8) -> Self {
-        let now = clock::wall_time();
-        let mut counts = Self {
-            threshold,
-            ..Self::default()
-        };
-        for (place, request) in state.requests() {
-            counts.requests += 1;
-            counts.sealed += u64::from(request.sealed.is_some());
-            if request.is_overdue(now) {
-                counts.overdue.push(place);
-            }
-            let Some(time) = request.approved(threshold) else {
-                continue;
-            };
-            let mut month = clock::rfc3339(time.as_nanos());
-            month.truncate(MONTH);
-            let month = counts.months.entry(month).or_default();
-            match request.asks {
-                Asks::Opening => month.openings += 1,
-                Asks::Match => month.matches += 1,
-            }
-            month.signatures += u64::from(request.signatures);
-        }
-        counts
-    }
-
-    fn say(&self, knows_quorum: bool) {
-        say!("requests  {}, {} sealed", self.requests, self.sealed);
-        for (month, own) in &self.months {
-            say!(
-                "{month}   {} openings, {} matches, {} signatures",
-                own.openings,
-                own.matches,
-                own.signatures
-            );
-        }
-        for place in &self.overdue {
-            say!("overdue   request {place} had to be unsealed");
-        }
-        if !knows_quorum {
-            mention!("warning: without --group every request with one yes counts");
-        }
-    }
-
-    fn say_json(&self) {
-        let months: Vec<_> = self
-            .months
-            .iter()
-            .map(|(month, own)| {
-                json!({
-                    "month": month, "openings": own.openings, "matches": own.matches,
-                    "signatures": own.signatures,
-                })
+fn say_json(counts: &Counts<String>) {
+    let months: Vec<_> = counts
+        .months
+        .iter()
+        .map(|(month, own)| {
+            json!({
+                "month": month, "openings": own.openings, "matches": own.matches,
+                "signatures": own.signatures,
             })
-            .collect();
-        let line = json!({
-            "threshold": self.threshold, "requests": self.requests, "sealed": self.sealed,
-            "overdue": self.overdue, "months": months,
-        });
-        say!("{line}");
-    }
+        })
+        .collect();
+    let line = json!({
+        "threshold": counts.threshold, "requests": counts.requests, "sealed": counts.sealed,
+        "overdue": counts.overdue, "months": months,
+    });
+    say!("{line}");
 }
 
 /// Where a log is read.

@@ -6,6 +6,7 @@ mod keys;
 mod manager;
 mod serve;
 
+pub use audit::smallest_quorum;
 pub use keys::{create_for, new_key};
 pub use serve::Started;
 

@@ -1,12 +1,16 @@
 //! `clew log serve` and `clew log witness`.
 
+use super::audit::smallest_quorum;
 use super::most_of;
 use crate::cli::{Asked, LogServe, LogWitness, Reached};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
+use crate::groups::read_group_file;
 use clew_service::http::{Certificate, Router, Server, ServerLimits, ServiceUrl};
-use clew_service::log::{Log, LogOptions, LogService, Status as LogStatus, WitnessAddress};
+use clew_service::log::{
+    Log, LogOptions, LogPages, LogService, Status as LogStatus, WitnessAddress, group_file_of,
+};
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use sd_notify::NotifyState;
 use std::net::{SocketAddr, TcpListener};
@@ -16,9 +20,14 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
     let log = Log::open(&arguments.dir, |path| arguments.unlock.log_key(path))?;
     let at = &arguments.at;
     let bound = Bound::at(at.listen, &at.reached, &arguments.dir)?;
-    let started = Started::new(log, &arguments.asked)?;
+    let pages = LogPages {
+        url: bound.url.to_string(),
+        quorum: quorum(&arguments.dir)?,
+    };
+    let started = Started::new(log, &arguments.asked, pages)?;
     say!("{}", started.described());
     say!("url      {}", bound.url);
+    mention!("pages for people at the same address");
     started.warn();
     let Started { service, .. } = started;
     let mut status = service.status();
@@ -40,6 +49,13 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// The smallest quorum that the group had when the log was bound, if there is its group file.
+fn quorum(dir: &Path) -> Result<Option<u8>, Failure> {
+    let path = group_file_of(dir);
+    let group = path.exists().then(|| read_group_file(&path)).transpose()?;
+    Ok(group.as_ref().map(smallest_quorum))
+}
+
 /// A log that serves, and what its operator is told.
 pub struct Started {
     pub service: LogService,
@@ -53,7 +69,7 @@ impl Started {
     ///
     /// # Errors
     /// The log's database; a threshold that does not fit the witnesses.
-    pub fn new(mut log: Log, asked: &Asked) -> Result<Self, Failure> {
+    pub fn new(mut log: Log, asked: &Asked, pages: LogPages) -> Result<Self, Failure> {
         let witnesses = witnesses(&mut log, asked)?;
         let count = witnesses.len();
         let threshold = asked.threshold.unwrap_or(most_of(count));
@@ -69,6 +85,7 @@ impl Started {
             witnesses,
             threshold,
             tell: |line| mention!("clew: {line}"),
+            pages,
         };
         Ok(Self {
             service: LogService::start(log, options)?,

@@ -2,12 +2,13 @@
 
 mod authors;
 mod backup;
+mod login;
 mod plan;
 
 pub use authors::fingerprint;
 pub use plan::ready_on_board;
 
-use super::log::Started;
+use super::log::{Started, smallest_quorum};
 use crate::cli::{Manager, ManagerServe, ManagerSetLog};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -18,8 +19,10 @@ use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, LOG, LOG_URL, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
 use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
-use clew_service::log::Log;
-use clew_service::manager::{ManagedLog, Manager as Service, ManagerOptions, RowService, router};
+use clew_service::log::{Log, LogPages};
+use clew_service::manager::{
+    ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, router,
+};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -28,6 +31,7 @@ use std::os::unix::fs::DirBuilderExt;
 pub fn run(arguments: &Manager) -> Result<Status, Failure> {
     match arguments {
         Manager::Serve(arguments) => serve(arguments),
+        Manager::Login(arguments) => login::login(arguments),
         Manager::Admit(arguments) => authors::admit(arguments),
         Manager::Dismiss(arguments) => authors::dismiss(arguments),
         Manager::Plan(arguments) => plan::plan(arguments),
@@ -79,10 +83,11 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     crate::tunnel::run(async {
         let server = Server::new(listener, Some(&certificate), ServerLimits::default());
         let server = server.map_err(cannot)?;
-        let mut own = own_log(&store, arguments)?;
+        let mut own = own_log(&store, arguments, &url)?;
         let log = managed(&store, arguments, &url, own.as_ref())?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
+        let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(certificate.pin()))?;
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),
@@ -92,7 +97,10 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let until = crate::tunnel::over(Until::after(None));
         server
             .run(
-                router(manager).merge(board.router()).merge(rows.router()),
+                router(manager)
+                    .merge(board.router())
+                    .merge(rows.router())
+                    .merge(pages.router()),
                 until,
             )
             .await;
@@ -109,7 +117,11 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
 }
 
 /// Starts the log in the group's directory, if that is the one that the group file names.
-fn own_log(store: &Store, arguments: &ManagerServe) -> Result<Option<Started>, Failure> {
+fn own_log(
+    store: &Store,
+    arguments: &ManagerServe,
+    url: &ServiceUrl,
+) -> Result<Option<Started>, Failure> {
     let dir = arguments.dir.join(LOG);
     let named = store.group().newest_log().filter(|_| dir.exists());
     let Some(named) = named else {
@@ -123,7 +135,13 @@ fn own_log(store: &Store, arguments: &ManagerServe) -> Result<Option<Started>, F
     };
     let log = Log::open(&dir, |path| arguments.unlock.log_key(path))?;
     match log.public() == named.key() {
-        true => Started::new(log, &arguments.asked).map(Some),
+        true => {
+            let pages = LogPages {
+                url: url.at("log").map_err(Failure::new)?.to_string(),
+                quorum: Some(smallest_quorum(store.group())),
+            };
+            Started::new(log, &arguments.asked, pages).map(Some)
+        }
         false => Ok(None),
     }
 }

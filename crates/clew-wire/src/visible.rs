@@ -1,11 +1,14 @@
 //! Texts of strangers, made visible.
 
+use alloc::format;
+use alloc::string::String;
+
 /// Writes the number of each character that would change how others are shown, or would not be seen.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match is_hidden(c) {
-            true => shown.push_str(&number(c)),
+            true => shown.push_str(&code_point(c)),
             false => shown.push(c),
         }
     }
@@ -13,7 +16,7 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 /// Returns the number of a character as text.
-pub(crate) fn number(c: char) -> String {
+pub fn code_point(c: char) -> String {
     format!("[U+{:04X}]", u32::from(c))
 }
 
