@@ -2,8 +2,6 @@
 //! is stripped is the original, and nothing is lost when something goes wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-#[path = "../common/cluster.rs"]
-mod cluster;
 #[path = "../common/skipped.rs"]
 mod skipped;
 
@@ -24,7 +22,6 @@ mod package;
 mod plot;
 mod records;
 mod sealing;
-mod store;
 mod trustees;
 
 use captures::{CAPTURES, beginning, without_snaplen};

@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A service that runs. Dropped, it is killed.
-pub struct Served {
+struct Served {
     child: Child,
-    pub url: String,
+    url: String,
 }
 
 impl Served {
-    pub fn address(&self) -> &str {
+    fn address(&self) -> &str {
         let address = self.url.strip_prefix("https://").unwrap();
         address.split('/').next().unwrap()
     }
 
     /// Kill -9, and wait.
-    pub fn kill(&mut self) {
+    fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -34,11 +34,11 @@ impl Drop for Served {
     }
 }
 
-pub fn serve(folder: &Folder, more: &[&str]) -> Served {
+fn serve(folder: &Folder, more: &[&str]) -> Served {
     serve_dir(folder, "acme", "127.0.0.1:0", more)
 }
 
-pub fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Served {
+fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Served {
     let serve = ["manager", "serve", dir, "--listen", listen];
     let mut command = folder.command(&[&serve[..], more].concat());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -50,7 +50,7 @@ pub fn serve_dir(folder: &Folder, dir: &str, listen: &str, more: &[&str]) -> Ser
     Served { child, url }
 }
 
-pub fn join<'a>(served: &'a Served, invitation: &'a str, key: &'a str) -> Vec<&'a str> {
+fn join<'a>(served: &'a Served, invitation: &'a str, key: &'a str) -> Vec<&'a str> {
     let url = &served.url;
     vec![
         "enrol",
@@ -63,7 +63,7 @@ pub fn join<'a>(served: &'a Served, invitation: &'a str, key: &'a str) -> Vec<&'
     ]
 }
 
-pub fn invite(folder: &Folder, machine: &str) -> String {
+fn invite(folder: &Folder, machine: &str) -> String {
     let to = format!("{machine}.invitation");
     folder.yes(&["enrol", "acme", machine, "--invite", "-o", &to]);
     to
