@@ -8,13 +8,13 @@
 //! - [`RequestView`] says what a trustee has to do next; [`Progress`] is what anybody sees of a request.
 
 mod case_file;
-mod view;
 mod message;
 mod progress;
 mod sealing;
+mod view;
 
 pub use case_file::{CASE_BYTES_MAX, CaseFile, CaseMachine};
-pub use view::{ATTEMPTS_MAX, RequestView, Done, Todo};
 pub use message::{CASE_KIND, Message, Posted};
 pub use progress::{Decided, Event, Filing, Happened, Progress, RequestState, decided};
 pub use sealing::{open_share, sealed_share};
+pub use view::{ATTEMPTS_MAX, Done, RequestView, Todo};

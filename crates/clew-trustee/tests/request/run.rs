@@ -7,7 +7,7 @@ use clew_group::quorum::{Blind, BlindCommitment, Set, Trustee};
 use clew_group::{EpochId, Scheme};
 use clew_log::entry::{Answer, Asks, Body, Filed, Seal};
 use clew_trustee::request::{
-    RequestView, Done, Filing, Message, Posted, Progress, RequestState, Todo, decided,
+    Done, Filing, Message, Posted, Progress, RequestState, RequestView, Todo, decided,
 };
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -17,7 +17,7 @@ use clew_log::Proof;
 use clew_log::entry::{Answer, Body, Logged};
 use clew_service::log::LogClientError;
 use clew_trustee::approval::{Shown, ShownLog, Unapproved};
-use clew_trustee::request::{CaseFile, RequestView, Done, Message, Posted, Todo, decided};
+use clew_trustee::request::{CaseFile, Done, Message, Posted, RequestView, Todo, decided};
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use clew_wire::Hex;
