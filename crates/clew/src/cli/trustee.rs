@@ -35,7 +35,7 @@ Exit status: 0 done, 1 a trustee cheated, 2 could not tell, or bad usage";
 #[command(after_help = TRUSTEE_HELP)]
 pub enum Trustee {
     /// Make a trustee's directory: its author key, and whom it asks for work
-    Init(TrusteeInit),
+    Init(Box<TrusteeInit>),
     /// Take part in what the manager's board has, until stopped. Never listens
     Serve(TrusteeServe),
     /// List what waits for you, and what was done
