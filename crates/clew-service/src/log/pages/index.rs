@@ -22,8 +22,15 @@ pub(super) struct Index {
     /// `None` before the first entry.
     state: Option<LogState>,
     found: Found,
-    /// What was counted last, and of which size in which second.
-    counted: Option<((u64, u64), Arc<Counts<String>>)>,
+    /// What was counted last.
+    counted: Option<Counted>,
+}
+
+/// What was counted, and when.
+struct Counted {
+    /// The log's size, and the second.
+    of: (u64, u64),
+    counts: Arc<Counts<String>>,
 }
 
 /// Which entry has a hash: by its first 16 bytes, so that nobody finds two that collide.
@@ -118,15 +125,18 @@ pub(super) fn counts(
     {
         let index = reading(index);
         let fresh = index.counted.as_ref();
-        let fresh = fresh.filter(|(of, _)| *of == (index.size(), second));
-        if let Some((_, counts)) = fresh {
-            return Some(Arc::clone(counts));
+        let fresh = fresh.filter(|counted| counted.of == (index.size(), second));
+        if let Some(counted) = fresh {
+            return Some(Arc::clone(&counted.counts));
         }
     }
     let mut index = index.write().unwrap_or_else(PoisonError::into_inner);
     let counts = Counts::of(index.state.as_ref()?, threshold, now, pages::month);
     let counts = Arc::new(counts);
-    index.counted = Some(((index.size(), second), Arc::clone(&counts)));
+    index.counted = Some(Counted {
+        of: (index.size(), second),
+        counts: Arc::clone(&counts),
+    });
     Some(counts)
 }
 

@@ -159,7 +159,7 @@ impl Served {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_the_managers_key_logs_in_sees_and_leaves() {
+async fn who_has_the_managers_key_logs_in_and_sees() {
     let served = serve(2);
     for path in [
         "/pages/state",
@@ -220,7 +220,13 @@ async fn who_has_the_managers_key_logs_in_sees_and_leaves() {
         "{machines}"
     );
     assert!(!machines.contains("<script"));
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_by_a_form_of_its_own_page_alone() {
+    let served = serve(1);
+    let cookie = served.log_in(&served.manager).await;
+    let text = served.get("/pages/state", &cookie).await.text();
     let token = text.split("name=\"token\" value=\"").nth(1).unwrap();
     let token = format!("token={}", token.split('"').next().unwrap());
     let own = [("cookie", &*cookie)];
