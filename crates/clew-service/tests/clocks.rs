@@ -8,7 +8,7 @@ use clew_keys::{IssuerKeyFile, LogKeyFile, TextFile};
 use clew_log::{Founder, KeyKind, ProofError, VerifierKey};
 use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
 use clew_service::http::{Server, ServerLimits, ServiceUrl};
-use clew_service::log::{Log, LogOptions, LogService, Status, WitnessAddress, clear_key};
+use clew_service::log::{Log, LogOptions, LogPages, LogService, Status, WitnessAddress, clear_key};
 use clew_service::manager::{
     ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, Seen, router,
 };
@@ -76,6 +76,7 @@ async fn comes_to(clocks: &[fn() -> WallTime], threshold: usize) -> Status {
         witnesses: witnesses.collect(),
         threshold,
         tell: |_| (),
+        pages: LogPages::default(),
     };
     let service = LogService::start(Log::open(&path, clear_key).unwrap(), options).unwrap();
     let mut status = service.status();
@@ -128,6 +129,7 @@ async fn manager(dir: &Path) -> (ManagerClient, Store, VerifierKey) {
         witnesses: vec![witness],
         threshold: 1,
         tell: |_| (),
+        pages: LogPages::default(),
     };
     let log = LogService::start(Log::open(&path, clear_key).unwrap(), options).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

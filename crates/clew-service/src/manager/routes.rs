@@ -5,6 +5,7 @@ use super::feed::{BUNDLE_RECORDS, etag};
 use super::metrics::{count, gauge};
 use super::sender::Standing;
 use crate::http::Problem;
+use crate::pages::page_again;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -46,7 +47,8 @@ pub fn router(manager: Manager) -> Router {
         .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES))
         .with_state(manager);
     match log {
-        Some(log) => router.nest("/log", log),
+        // The log's address, as its readers write it, leads to its pages.
+        Some(log) => router.nest("/log", log).route("/log/", get(log_pages)),
         None => router,
     }
 }
@@ -237,4 +239,8 @@ async fn metrics(State(manager): State<Manager>) -> String {
         text += &gauge("log_halted", "Whether the log has another history.", halted);
     }
     text
+}
+
+async fn log_pages() -> Response {
+    page_again("pages/log")
 }

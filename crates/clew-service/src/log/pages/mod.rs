@@ -22,7 +22,7 @@ use std::sync::{Arc, RwLock};
 use tokio::task::AbortHandle;
 
 /// What the pages say beyond what the log has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LogPages {
     /// Where readers reach the log, with the fingerprint of its key.
     pub url: String,

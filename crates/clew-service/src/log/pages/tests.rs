@@ -1,9 +1,10 @@
 use super::LogPages;
+use crate::log::clear_key;
 use crate::log::{Log, LogOptions, LogService};
 use axum::Router;
 use axum::body::{Body as HttpBody, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
-use clew_keys::LogKeyFile;
+use clew_keys::{LogKeyFile, TextFile};
 use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Role, Seal, Warrant};
 use clew_log::{Founder, KeyKind};
 use clew_wire::{Hex, WallTime};
@@ -90,14 +91,14 @@ async fn serve(entries: Vec<Entry>) -> Served {
         &"log.example/acme".parse().unwrap(),
     )
     .unwrap();
-    Log::create(&path, &own).unwrap();
+    Log::create(&path, &own, &own.encode()).unwrap();
     let manager = key(1).verifying_key().to_bytes();
     let founder = Founder {
         record: RECORD,
         manager,
     };
     Log::bind(&path, &founder, b"").unwrap();
-    let mut log = Log::open(&path).unwrap();
+    let mut log = Log::open(&path, clear_key).unwrap();
     for added in log.add(entries, NOW).unwrap() {
         added.unwrap();
     }
