@@ -12,6 +12,7 @@ mod member;
 mod metrics;
 mod pages;
 mod proofs;
+mod refusal;
 mod routes;
 mod rows;
 mod sender;

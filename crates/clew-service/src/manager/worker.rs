@@ -5,10 +5,10 @@ use super::feed::Feed;
 use super::log::ManagedLog;
 use super::metrics::count;
 use super::proofs::Proofs;
+use super::refusal::{BUSY_SECONDS, halted, problem, store_failed, too_many_attempts};
 use super::sender::Sender;
 use crate::http::Problem;
 use axum::body::Bytes;
-use axum::http::StatusCode;
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
 use clew_wire::WallTime;
@@ -32,9 +32,6 @@ const ATTEMPTS_MAX: u32 = 64;
 const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
 /// Invitations whose attempts are counted at once.
 const ATTEMPTED_MAX: usize = 1 << 16;
-
-/// How long a device that finds the queue full is asked to wait, in seconds.
-const BUSY_SECONDS: u32 = 2;
 
 /// How a manager works.
 #[derive(Clone, Copy, Debug)]
@@ -230,7 +227,9 @@ impl<R: CryptoRng> Worker<R> {
                 }
                 false => {
                     count(&self.metrics.refused);
-                    let _ = job.answer.send(Err(self.refused(too_many_attempts())));
+                    let _ = job
+                        .answer
+                        .send(Err(self.refused(too_many_attempts(ATTEMPTS_TIME))));
                 }
             }
         }
@@ -408,63 +407,4 @@ fn text(answer: JoinAnswer) -> String {
         JoinAnswer::Offer(file) => file.encode().to_string(),
         JoinAnswer::Credential(file) => file.encode().to_string(),
     }
-}
-
-fn halted() -> Problem {
-    let why =
-        "the group's log has another history of this group: nobody joins until that is settled";
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "halted", why)
-}
-
-fn too_many_attempts() -> Problem {
-    Problem {
-        retry_after: Some(ATTEMPTS_TIME.as_secs() as u32),
-        ..Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "attempts",
-            "this invitation was tried too often: try again in an hour",
-        )
-    }
-}
-
-/// The reason names no path. What a round asked for may have been done: asked again, it gets the same
-/// answer.
-fn store_failed(why: &str) -> Problem {
-    Problem {
-        retry_after: Some(BUSY_SECONDS),
-        ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store", why)
-    }
-}
-
-/// What a device is told. What concerns the store alone is for its operator.
-fn problem(error: &StoreError) -> Problem {
-    let (status, rule) = match error {
-        StoreError::NoInvitation => (StatusCode::NOT_FOUND, "no-invitation"),
-        StoreError::NoFactory => (StatusCode::NOT_FOUND, "no-factory"),
-        StoreError::OtherRequest => (StatusCode::CONFLICT, "other-request"),
-        StoreError::NotOffered => (StatusCode::CONFLICT, "not-offered"),
-        StoreError::OfferExpired { .. } => (StatusCode::CONFLICT, "offer-expired"),
-        StoreError::NameTaken(_) => (StatusCode::CONFLICT, "name-taken"),
-        StoreError::Join(_) => (StatusCode::BAD_REQUEST, "join"),
-        StoreError::Device => (StatusCode::BAD_REQUEST, "device"),
-        StoreError::AlreadyRevoked { .. } => (StatusCode::FORBIDDEN, "revoked"),
-        StoreError::FactoryPrefix { .. } => (StatusCode::FORBIDDEN, "factory-prefix"),
-        StoreError::FactoryUsed(_) => (StatusCode::FORBIDDEN, "factory-used"),
-        StoreError::FactoryOver => (StatusCode::FORBIDDEN, "factory-over"),
-        StoreError::NoJoin => (StatusCode::FORBIDDEN, "no-join"),
-        StoreError::Busy(_) => {
-            return Problem::busy(BUSY_SECONDS, "the store is busy");
-        }
-        error if error.is_disk_full() => {
-            return store_failed("the manager's disk is full: ask again later");
-        }
-        error if error.is_of_database() => {
-            return store_failed("the manager's store failed: ask again later");
-        }
-        _ => {
-            let why = "the store refused: nothing was changed, and its operator is told why";
-            return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "store", why);
-        }
-    };
-    Problem::new(status, rule, error)
 }
