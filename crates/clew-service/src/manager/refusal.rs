@@ -29,7 +29,7 @@ pub(super) fn too_many_attempts(again: Duration) -> Problem {
 
 /// The reason names no path. What a round asked for may have been done: asked again, it gets the same
 /// answer.
-pub(super) fn store_failed(why: &str) -> Problem {
+fn store_failed(why: &str) -> Problem {
     Problem {
         retry_after: Some(BUSY_SECONDS),
         ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store", why)

@@ -5,7 +5,7 @@ use super::feed::Feed;
 use super::log::ManagedLog;
 use super::metrics::count;
 use super::proofs::Proofs;
-use super::refusal::{BUSY_SECONDS, halted, problem, store_failed, too_many_attempts};
+use super::refusal::{BUSY_SECONDS, halted, problem, too_many_attempts};
 use super::sender::Sender;
 use crate::http::Problem;
 use axum::body::Bytes;
