@@ -118,7 +118,9 @@ fn entry(
     let logged = Logged::decode(extra).ok_or(RequestFault::Entry)?;
     let policy = policy(group, proof, witnesses, threshold).ok_or(RequestFault::Log)?;
     let leaf = tree::leaf(extra);
-    policy.check(proof, leaf, 0).map_err(RequestFault::Proof)?;
+    policy
+        .check(proof, leaf, u64::MAX)
+        .map_err(RequestFault::Proof)?;
     let is_good = logged.entry.group == group.id().0 && logged.entry.is_signed();
     is_good.then_some(logged).ok_or(RequestFault::Entry)
 }

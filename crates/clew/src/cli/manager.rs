@@ -1,7 +1,7 @@
 //! A group's manager as a service: `clew manager`.
 
 use super::flow::duration;
-use super::{Asked, parse_address};
+use super::{Asked, NewFile, parse_address};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::Name;
@@ -136,9 +136,9 @@ pub struct ManagerPlan {
 pub struct ManagerBackup {
     /// Group's directory
     pub dir: PathBuf,
-    /// File to write, with permissions 0600
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    /// Where to write.
+    #[command(flatten)]
+    pub out: NewFile,
     /// Include the issuer key and the service's certificate, as they are on disk
     #[arg(long)]
     pub with_keys: bool,

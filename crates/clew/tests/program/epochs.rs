@@ -115,7 +115,7 @@ fn a_damaged_store_is_not_called_another_folder() {
         fs::write(&database, damaged).unwrap();
         let (status, said) = folder.no(&["group", "list", "acme"]);
         let expected = "clew: acme/issuer/store.db: this database is damaged or of another \
-            program\nhint: restore a backup of the group's directory\n";
+            program\nhint: run clew manager check DIR, then clew manager restore with the newest backup\n";
         assert!(status == 2 && said == expected, "{said}");
     }
     let (_, said) = folder.no(&["enrol", "elsewhere", "web-2", "-o", "x"]);

@@ -110,6 +110,7 @@ fn a_full_disk_refuses_and_then_goes_on() {
         left.into_iter()
             .all(|name| name == "acme" || name == "filler")
     );
+    drop(filler); // an open file keeps its room
     fs::remove_file(disk.join("filler")).unwrap();
     folder.yes(&join(&served, &invitation, "during.key"));
     served.kill();

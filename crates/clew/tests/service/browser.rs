@@ -67,7 +67,7 @@ fn people_read_the_log_in_a_browser() {
     let folder = Folder::new();
     let (log, _witnesses) = folder.whole();
     let client = log.log();
-    folder.yes(&folder.with(&["log", "publish", "acme", &log.url]));
+    folder.publish(&log);
     let court = folder.author("court", "requester", &log);
     let trustee = folder.author("trustee-1", "trustee:1", &log);
     let open = wait(court.says(&client, request(1, Seal::Open(warrant())))).unwrap();
@@ -103,8 +103,7 @@ fn people_read_the_log_in_a_browser() {
 #[test]
 fn an_operator_reads_the_managers_pages_in_a_browser() {
     let folder = Folder::new();
-    let serve = ["manager", "serve", "acme", "--listen", "127.0.0.1:0"];
-    let manager = folder.start(&serve);
+    let manager = folder.manager("acme", "127.0.0.1:0", &[]);
     folder.yes(&["enrol", "acme", "web <2>", "-o", "web-2.key"]);
     folder.yes(&[
         "log",

@@ -25,12 +25,9 @@ impl Story {
         let witness = folder.witness(0, "127.0.0.1:0");
         let log = folder.serve("log", &[&witness]).ready();
         folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
-        folder.yes(&["group", "set-log", "acme", &folder.log]);
         let sign = ["sign", "--mode", "each", "--key", "web-1.key", CAPTURE];
         folder.yes(&[&sign[..], &["-o", "signed"]].concat());
-        let [witness_key, _] = &folder.witnesses;
-        let believed = ["--log", &folder.log, "--witness", witness_key];
-        folder.yes(&[&["log", "publish", "acme", &log.url][..], &believed].concat());
+        folder.publish(&log);
         let manager = folder.manager("acme", "127.0.0.1:0", &[]);
         let story = Self {
             folder,

@@ -15,7 +15,7 @@ use std::io::{BufWriter, Write};
 const BUFFER: usize = 1 << 20;
 
 pub fn backup(arguments: &ManagerBackup) -> Result<Status, Failure> {
-    let output = &arguments.output;
+    let output = &arguments.out.output;
     check_named(output)?;
     let failed = |error| cannot_write(output, &error);
     let secret = arguments.seal.secret()?;
