@@ -119,17 +119,18 @@ impl<S: Sql + ?Sized> BoardTables for S {
     }
 
     fn is_seated(&self, topic: Option<&[u8; 32]>, key: &[u8; 32]) -> Result<bool> {
-        let found: Option<i64> = match topic {
+        let found = match topic {
             Some(topic) => {
-                let query = "SELECT 1 FROM seat WHERE signs = ?1 AND topic = ?2";
-                one(self, query, &[key.into(), topic.into()], |row| row.take())?
+                let query = "SELECT count(*) FROM seat WHERE signs = ?1 AND topic = ?2";
+                count(self, query, &[key.into(), topic.into()])?
             }
             None => {
-                let query = "SELECT 1 FROM seat WHERE signs = ?1 LIMIT 1";
-                one(self, query, &[key.into()], |row| row.take())?
+                let query = "SELECT count(*) FROM
+                     (SELECT signs FROM seat WHERE signs = ?1 LIMIT 1) AS found";
+                count(self, query, &[key.into()])?
             }
         };
-        Ok(found.is_some())
+        Ok(found > 0)
     }
 
     fn posted(&self, author: &[u8], day: u64) -> Result<(u64, u64)> {
