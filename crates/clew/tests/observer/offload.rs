@@ -120,7 +120,9 @@ fn every_packet_of_a_bulk_flow_is_valid_and_none_is_joined() {
         }
         let lines: Vec<Value> = objects(&text).into_iter().filter(is_carried).collect();
         assert!(lines.len() > BULK / FRAME_MAX, "{device}: {}", lines.len());
-        let bad = lines.iter().find(|line| line["reason"] != "ok");
+        // A daemon that has much to do asks for cookies.
+        let is_usual = |line: &Value| line["reason"] == "ok" || line["reason"] == "cookie";
+        let bad = lines.iter().find(|line| !is_usual(line));
         assert_eq!((bad, status), (None, 0), "{device}");
         evidence_is_as_on_the_wire(&lan.path(&format!("tap-{device}-0000000001.pcapng")));
     }
