@@ -142,6 +142,24 @@ impl BoardClient {
         Ok(news)
     }
 
+    /// Sends a body to another path of the manager that answers authors only, and reads at most `most`
+    /// bytes of answer within `wait`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn ask(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        most: usize,
+        wait: Duration,
+    ) -> Result<Vec<u8>, ClientError> {
+        let ticket = self.ticket(path);
+        let header = (READER, ticket.as_str());
+        let answer = self.http.post_with(path, header, body, most, wait);
+        Ok(answer.await?.body)
+    }
+
     async fn get(&self, path: &str, most: usize, seconds: u64) -> Result<Vec<u8>, ClientError> {
         let ticket = self.ticket(path);
         let wait = WAIT + Duration::from_secs(seconds);

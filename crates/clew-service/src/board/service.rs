@@ -113,6 +113,12 @@ impl BoardService {
         }
     }
 
+    /// Checks that an author whom the board knows signed this request, now and for this path.
+    pub(crate) async fn check_user(&self, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
+        let user = self.reader(headers, path)?;
+        self.with(move |board| board.check_user(&user)).await
+    }
+
     /// The reader, if its ticket is for this path and of now.
     fn reader(&self, headers: &HeaderMap, path: &str) -> Result<[u8; 32], Problem> {
         let refused = |rule, what: String| Problem::new(StatusCode::FORBIDDEN, rule, what);
@@ -164,8 +170,7 @@ async fn add(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let user = service.reader(&headers, POST_PATH)?;
-    service.with(move |board| board.check_user(&user)).await?;
+    service.check_user(&headers, POST_PATH).await?;
     let too_long = |_| problem(&BoardError::TooLong(POST_BYTES_MAX));
     let body = to_bytes(body, POST_BYTES_MAX).await.map_err(too_long)?;
     let post = Post::decode(&body).ok_or_else(|| problem(&BoardError::Layout))?;

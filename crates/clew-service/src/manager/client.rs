@@ -93,19 +93,6 @@ impl ManagerClient {
         read.ok_or_else(|| self.unfit(FeedError::Parts))
     }
 
-    /// Asks for the row of a packet that the shares open. Returns the text of the opening, of which
-    /// nothing is checked.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub async fn row(&self, question: Vec<u8>) -> Result<String, ClientError> {
-        let answer = self
-            .http
-            .post("request/row", question, MAX_TEXT_BYTES, WAIT_FILE);
-        let text = String::from_utf8(answer.await?.body);
-        text.map_err(|_| self.unfit(FeedError::Parts))
-    }
-
     /// Fetches the head of the feed. With the `etag` of an earlier answer, waits up to `wait` for
     /// another one; `None` if there is none.
     ///

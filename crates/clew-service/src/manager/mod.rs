@@ -26,6 +26,6 @@ pub use member::{FRESH, NotAccepted, NotSeen, Seen};
 pub use metrics::Metrics;
 pub use pages::ManagerPages;
 pub use routes::router;
-pub use rows::RowService;
+pub use rows::{ROW_PATH, RowService};
 pub use sender::{SendError, send_outbox};
 pub use worker::{Manager, ManagerOptions, PUBLISH_LAG, QUEUE_MAX};

@@ -1,11 +1,12 @@
 //! Rows for those who opened a packet (`spec/opening.md` 4.3). A thread of its own opens the store beside
 //! the one that serves joins, so that a slow search delays no device.
 
+use crate::board::BoardService;
 use crate::http::Problem;
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::StatusCode;
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use clew_evidence::{CombineError, Opening, ROW_QUESTION_BYTES_MAX, RowQuestion, combine_opening};
 use clew_keys::IssuerKeyFile;
@@ -15,6 +16,9 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+
+/// Where rows are asked for.
+pub const ROW_PATH: &str = "request/row";
 
 /// Most questions that wait.
 const QUEUE_MAX: usize = 8;
@@ -62,24 +66,28 @@ impl RowService {
         Self { jobs }
     }
 
-    /// The path `POST request/row`.
-    pub fn router(self) -> Router {
+    /// The path `POST request/row`, for the authors whom a board knows.
+    pub fn router(self, authors: BoardService) -> Router {
+        let path = format!("/{ROW_PATH}");
         Router::new()
-            .route("/request/row", post(row))
-            .layer(DefaultBodyLimit::max(ROW_QUESTION_BYTES_MAX))
-            .with_state(self)
+            .route(&path, post(row))
+            .with_state((self, authors))
     }
 }
 
-async fn row(State(rows): State<RowService>, body: Bytes) -> Result<String, Problem> {
-    let question = RowQuestion::decode(&body);
-    let question = question.ok_or_else(|| {
-        Problem::new(
-            StatusCode::BAD_REQUEST,
-            "layout",
-            "not a packet with shares",
-        )
-    })?;
+/// Nothing of a stranger's body is read: who is no author cannot use up the limits.
+async fn row(
+    State((rows, authors)): State<(RowService, BoardService)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<String, Problem> {
+    authors.check_user(&headers, ROW_PATH).await?;
+    let bad = || {
+        let why = "not a packet with shares";
+        Problem::new(StatusCode::BAD_REQUEST, "layout", why)
+    };
+    let body = to_bytes(body, ROW_QUESTION_BYTES_MAX).await;
+    let question = RowQuestion::decode(&body.map_err(|_| bad())?).ok_or_else(bad)?;
     let (answer, answered) = oneshot::channel();
     match rows.jobs.try_send(Job { question, answer }) {
         Ok(()) => {}

@@ -1,10 +1,12 @@
 //! Requests by commands only: a manager, a log, a witness, three trustees of whom two are needed, a
 //! requester, a court. Every process may be killed and asked again.
 
-use crate::folder::{Folder, GROUP, Served};
+use crate::folder::{Folder, GROUP, Served, wait};
+use clew_service::http::Client;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const CAPTURE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -172,8 +174,12 @@ impl Story {
     }
 
     pub fn fetch<'a>(&'a self, case: &'a str, to: &'a str) -> Vec<&'a str> {
-        let fetch = ["request", "fetch", case, "--key", "police.key"];
-        [&fetch[..], &["--register", "acme", "-o", to]].concat()
+        vec!["request", "fetch", case, "--key", "police.key", "-o", to]
+    }
+
+    /// The same with the register at hand, as a match needs it.
+    pub fn fetch_with_register<'a>(&'a self, case: &'a str, to: &'a str) -> Vec<&'a str> {
+        [&self.fetch(case, to)[..], &["--register", "acme"]].concat()
     }
 
     pub fn judged(&self, evidence: &str, case: &str) -> Value {
@@ -182,6 +188,19 @@ impl Story {
         let with = ["--request", &proof, "--witness", &self.folder.witnesses[0]];
         serde_json::from_str(&self.yes(&[&judge[..], &with].concat())).unwrap()
     }
+}
+
+/// Rows are for authors: nothing of a stranger's question is read, so it uses up nothing.
+fn strangers_get_no_rows(story: &Story) {
+    let client = Client::new(&story.manager.url.parse().unwrap()).unwrap();
+    wait(async {
+        for _ in 0..700 {
+            let patience = Duration::from_secs(30);
+            let asked = client.post("request/row", vec![0; 64], 1 << 10, patience);
+            let refused = asked.await.unwrap_err().to_string();
+            assert!(refused.contains("did not sign this request"), "{refused}");
+        }
+    });
 }
 
 #[test]
@@ -228,6 +247,7 @@ fn an_opening_goes_from_the_court_to_the_evidence() {
     );
     assert!(refused["place"].as_u64().unwrap() > 0);
 
+    strangers_get_no_rows(&story);
     story.yes(&story.fetch("case", "opening.txt"));
     assert_eq!(story.state("case"), "delivered");
     // Again it gives the same.
@@ -255,12 +275,16 @@ fn a_match_is_answered_round_by_round() {
     story.answer("approve", 3, "case", &[]);
     story.turn(&[1, 3]);
     // The first fetch names who answers together; then rounds go by themselves.
-    story.folder.ends(2, &story.fetch("case", "match.txt"));
+    story
+        .folder
+        .ends(2, &story.fetch_with_register("case", "match.txt"));
     for _ in 0..3 {
         story.turn(&[1, 3]);
     }
     assert_eq!(story.state("case"), "computed", "{}", story.status("case"));
-    let said = story.folder.clew(&story.fetch("case", "match.txt"));
+    let said = story
+        .folder
+        .clew(&story.fetch_with_register("case", "match.txt"));
     assert_eq!(said.status.code(), Some(1), "web-2 did not");
     let judged = story.judged("match.txt", "case");
     assert_eq!(

@@ -99,7 +99,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
             .run(
                 router(manager)
                     .merge(board.router())
-                    .merge(rows.router())
+                    .merge(rows.router(board.clone()))
                     .merge(pages.router()),
                 until,
             )

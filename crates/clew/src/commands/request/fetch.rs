@@ -231,7 +231,7 @@ impl Fetch<'_> {
     }
 
     async fn opening_with_manager(&self, shares: &[Share]) -> Result<Got, Waits> {
-        let asked = row::ask(&self.folder, &self.request, shares).await?;
+        let asked = row::ask(&self.exchange, &self.folder, &self.request, shares).await?;
         let answered = asked.map_err(|error| match &error {
             CombineError::TooFew { .. } => Waits::For(Failure::new(&error)),
             _ => Waits::Failed(Failure::new(&error)),

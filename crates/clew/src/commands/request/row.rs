@@ -1,14 +1,20 @@
 //! The row of an opened packet, from the manager: checked as a judge checks it.
 
+use super::exchange::Exchange;
 use super::folder::Folder;
 use crate::failure::Failure;
 use crate::groups::check;
+use clew_evidence::armor::MAX_TEXT_BYTES;
 use clew_evidence::{
     CheckedGroup, CombineError, GroupFile, Judgement, Opening, Refused, Request, RowQuestion,
     Share, combine_opening, judge_opening,
 };
-use clew_service::manager::ManagerClient;
+use clew_service::manager::{ManagerClient, ROW_PATH};
 use std::path::Path;
+use std::time::Duration;
+
+/// Longest wait for a row: the manager may have to search its whole register.
+const WAIT: Duration = Duration::from_secs(600);
 
 /// An opening, the group file under which it holds, and whose shares were left out.
 pub struct Answered {
@@ -25,6 +31,7 @@ pub struct Answered {
 /// [`CombineError`] within: too few shares are good. The manager does not answer, or its answer does
 /// not hold.
 pub async fn ask(
+    exchange: &Exchange<'_>,
     folder: &Folder,
     request: &Request,
     shares: &[Share],
@@ -40,7 +47,9 @@ pub async fn ask(
     let question = RowQuestion::new(&packet, shares).and_then(|question| question.encode());
     let question =
         question.ok_or_else(|| Failure::new("the packet is too long to be asked about"))?;
-    let text = client.row(question).await.map_err(Failure::new)?;
+    let asked = exchange.board.ask(ROW_PATH, question, MAX_TEXT_BYTES, WAIT);
+    let text = String::from_utf8(asked.await.map_err(Failure::new)?);
+    let text = text.map_err(|_| Failure::new(format!("{url}: the answer is not text")).no())?;
     let bytes = client.group().await.map_err(Failure::new)?;
     let group = GroupFile::from_bytes(&bytes);
     let group = group.map_err(|error| Failure::new(format!("{url}: {error}")).no())?;
