@@ -17,6 +17,7 @@ mod groups;
 mod hash_lanes;
 mod issuing;
 mod loss;
+mod manager;
 mod measure;
 mod modes;
 mod nodes;
@@ -47,7 +48,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 18] = [
+const PROGRAMS: [Program; 19] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -87,6 +88,11 @@ const PROGRAMS: [Program; 18] = [
         name: "epochs",
         about: "an epoch of N machines: its index, a look-up, a rebase; chains of steps, loaded and followed",
         run: epochs::run,
+    },
+    Program {
+        name: "manager",
+        about: "the manager as a service: joins, the feed's head, look-ups, with SQLite and PostgreSQL",
+        run: manager::run,
     },
     Program {
         name: "modes",

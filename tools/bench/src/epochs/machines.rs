@@ -39,11 +39,7 @@ pub struct Machines {
 
 impl Machines {
     pub fn new(count: u32) -> rusqlite::Result<Self> {
-        let mut issuing = Issuing::new(Scheme::Xr, quorum(1, 1));
-        issuing.enrol("machine-0");
-        issuing.store.refresh().expect("the store is whole");
-        fill(&mut issuing, count)?;
-        issuing.store.refresh().expect("the store is whole");
+        let issuing = filled(count)?;
         let group = checked(issuing.store.group());
         let last = issuing.machine(&machine(count - 1).to_string());
         let base = issuing.base(&last, 0);
@@ -64,6 +60,16 @@ impl Machines {
         let search = Search::new(&self.group, 0, &self.base);
         search.expect("every group has an epoch 0")
     }
+}
+
+/// A store with so many rows, all but the first one made up.
+pub fn filled(count: u32) -> rusqlite::Result<Issuing> {
+    let mut issuing = Issuing::new(Scheme::Xr, quorum(1, 1));
+    issuing.enrol("machine-0");
+    issuing.store.refresh().expect("the store is whole");
+    fill(&mut issuing, count)?;
+    issuing.store.refresh().expect("the store is whole");
+    Ok(issuing)
 }
 
 fn machine(index: u32) -> Name {
