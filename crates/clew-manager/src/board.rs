@@ -15,8 +15,9 @@ pub const POST_PLAN: u8 = 1;
 /// Most bytes of all posts together: 16 GiB. Then the board takes none until an operator acts.
 pub const BOARD_BYTES_MAX: u64 = 16 << 30;
 
-/// Bytes of posts in one answer, about: a reader asks again behind the last one.
-const ANSWER_BYTES: usize = 4 << 20;
+/// Bytes of posts in one answer, about: a reader asks again behind the last one. They are in memory while
+/// he takes them.
+const ANSWER_BYTES: usize = 512 << 10;
 /// Most posts in one list of news.
 const NEWS_MAX: u32 = 1_000;
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -214,7 +215,7 @@ impl Board {
         may.then_some(()).ok_or(BoardError::Author)
     }
 
-    /// Returns posts of a topic with their places, from the one behind `after` on, some 4 MiB of them;
+    /// Returns posts of a topic with their places, from the one behind `after` on, some 512 KiB of them;
     /// none if there is none yet.
     ///
     /// # Errors

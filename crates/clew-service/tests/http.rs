@@ -16,6 +16,9 @@ use tokio::sync::oneshot;
 
 const WAIT: Duration = Duration::from_secs(20);
 
+/// More than the buffers of two sockets.
+const HUGE: usize = 64 << 20;
+
 struct Running {
     at: SocketAddr,
     url: ServiceUrl,
@@ -33,6 +36,7 @@ fn router() -> Router {
         )
         .route("/soon", get(soon))
         .route("/long", get(|| async { vec![0_u8; 100_000] }))
+        .route("/huge", get(|| async { vec![0_u8; HUGE] }))
         .route("/refused", get(refused))
         .route("/echo", post(|body: Bytes| async { body }))
         .layer(DefaultBodyLimit::max(1_000))
@@ -196,6 +200,41 @@ async fn a_silent_connection_ends() {
     let read = tokio::task::spawn_blocking(move || stream.read(&mut [0; 16]));
     assert_eq!(read.await.unwrap().unwrap(), 0);
     assert!(started.elapsed() < WAIT / 2);
+}
+
+/// Who asks and takes nothing keeps no answer in memory; who takes it slowly gets all of it.
+#[tokio::test]
+async fn an_answer_that_nobody_takes_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let limits = ServerLimits {
+        stall: Duration::from_millis(500),
+        ..ServerLimits::default()
+    };
+    let server = Server::new(listener, None, limits).unwrap();
+    let server = tokio::spawn(server.run(router(), std::future::pending()));
+    let read = |pause: Duration| {
+        move || {
+            let mut stream = TcpStream::connect(at).unwrap();
+            stream.set_read_timeout(Some(WAIT)).unwrap();
+            let ask = b"GET /huge HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(ask).unwrap();
+            std::thread::sleep(pause);
+            let (mut all, mut part) = (0, vec![0; 4 << 20]);
+            loop {
+                match stream.read(&mut part) {
+                    Ok(0) | Err(_) => return all,
+                    Ok(read) => all += read,
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    };
+    let idle = tokio::task::spawn_blocking(read(Duration::from_secs(3)));
+    let slow = tokio::task::spawn_blocking(read(Duration::ZERO));
+    assert!(slow.await.unwrap() > HUGE);
+    assert!(idle.await.unwrap() < HUGE);
+    server.abort();
 }
 
 #[tokio::test]

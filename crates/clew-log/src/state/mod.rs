@@ -9,7 +9,7 @@ pub use rule::Rule;
 use crate::Hash;
 use crate::entry::{Answer, Asks, Body, Filed, Logged, Role, Seal, Warrant};
 use crate::tree::Frontier;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use clew_wire::{Name, WallTime};
 use core::time::Duration;
@@ -61,7 +61,9 @@ pub struct LogState {
     roots: BTreeMap<u32, Option<Hash>>,
     epochs: Vec<Hash>,
     requests: BTreeMap<u64, Request>,
-    by_id: BTreeMap<Hash, u64>,
+    /// Which author filed which request id. Whoever learns of an id can file it as well, and must not keep its
+    /// requester from doing so.
+    filed: BTreeSet<([u8; 32], Hash)>,
 }
 
 /// Whose key it is.
@@ -122,7 +124,7 @@ impl LogState {
             roots: BTreeMap::new(),
             epochs: Vec::new(),
             requests: BTreeMap::new(),
-            by_id: BTreeMap::new(),
+            filed: BTreeSet::new(),
         }
     }
 
@@ -282,7 +284,7 @@ impl LogState {
                 end.map(drop).ok_or(Rule::Order)
             }
             Body::Epoch { epoch, .. } => next(u64::from(*epoch), self.epochs.len() as u64 + 1),
-            Body::Request(filed) => self.check_filed(filed, logged.logged),
+            Body::Request(filed) => self.check_filed(filed, logged),
             Body::Decision { place, .. } => self.asked(*place).map(drop),
             Body::Result { place, .. } => {
                 let is_own = self.asked(*place)?.author == entry.author;
@@ -296,8 +298,9 @@ impl LogState {
         }
     }
 
-    fn check_filed(&self, filed: &Filed, now: WallTime) -> Result<(), Rule> {
-        if self.by_id.contains_key(&filed.request) {
+    fn check_filed(&self, filed: &Filed, logged: &Logged) -> Result<(), Rule> {
+        let now = logged.logged;
+        if self.filed.contains(&(logged.entry.author, filed.request)) {
             return Err(Rule::Fork);
         }
         match &filed.seal {
@@ -367,7 +370,7 @@ impl LogState {
             no: BTreeMap::new(),
             results: 0,
         };
-        self.by_id.insert(filed.request, place);
+        self.filed.insert((logged.entry.author, filed.request));
         self.requests.insert(place, request);
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutWriter;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
@@ -36,8 +37,10 @@ pub struct ServerLimits {
     pub connections_of_host: usize,
     /// Wait for TLS, and for the head of a request. Also how long an unused connection stays.
     pub head: Duration,
-    /// From the head of a request to the end of its answer.
+    /// From the head of a request to the head of its answer.
     pub request: Duration,
+    /// Longest wait until the peer takes more of an answer.
+    pub stall: Duration,
 }
 
 impl Default for ServerLimits {
@@ -47,6 +50,7 @@ impl Default for ServerLimits {
             connections_of_host: 256,
             head: Duration::from_secs(10),
             request: Duration::from_secs(60),
+            stall: Duration::from_secs(20),
         }
     }
 }
@@ -185,6 +189,10 @@ impl Connection {
                 Ok::<_, Infallible>(in_time.unwrap_or_else(|never| match never {}))
             }
         });
+        // Who takes nothing of an answer must not keep it in memory.
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(limits.stall));
+        let stream = Box::pin(stream);
         let connection = http1::Builder::new()
             .max_buf_size(HEAD_MAX)
             .timer(TokioTimer::new())

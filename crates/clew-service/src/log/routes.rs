@@ -6,15 +6,16 @@ use super::service::{Shared, lock};
 use super::store::{NotAdded, Placed};
 use crate::http::Problem;
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use clew_log::entry::Entry;
-use clew_log::tile::{ENTRY_BYTES_MAX, Tile};
+use clew_log::entry::{Body as EntryBody, Entry, Filed, Seal};
+use clew_log::tile::{ENTRY_BYTES_MAX, Tile, WIDTH};
 use clew_log::{Proof, Rule, tree};
+use futures_util::stream;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -94,6 +95,10 @@ async fn add(
         let may_write = lock(&served.shared.authors).contains(&entry.author);
         may_write.then_some(entry).ok_or(Rule::Author)
     });
+    let entry = entry.and_then(|entry| match shows_a_warrant(&entry) {
+        true => Ok(entry),
+        false => Err(Rule::Warrant),
+    });
     let entry = entry.map_err(|rule| {
         metrics.refused.fetch_add(1, Relaxed);
         refusal(rule)
@@ -121,6 +126,26 @@ async fn add(
     };
     let json = [(CONTENT_TYPE, JSON)];
     Ok((status, json, answer.to_string()).into_response())
+}
+
+/// Whether what an entry makes public for ever is a warrant: of its group, and for its requester. Else a
+/// requester could publish anything. Whose warrants count is the trustees' question.
+fn shows_a_warrant(entry: &Entry) -> bool {
+    let (file, requester) = match &entry.body {
+        EntryBody::Request(Filed {
+            seal: Seal::Open(warrant),
+            ..
+        }) => (&warrant.file, Some(entry.author)),
+        EntryBody::Unsealed { warrant, .. } => (&warrant.file, None),
+        _ => return true,
+    };
+    let text = std::str::from_utf8(file).ok();
+    let warrant = text.and_then(|text| clew_evidence::Warrant::decode(text).ok());
+    warrant.is_some_and(|warrant| {
+        let draft = warrant.draft();
+        let is_own = requester.is_none_or(|key| key == draft.requester.key);
+        draft.group.0 == entry.group && is_own
+    })
 }
 
 /// Waits until enough witnesses cosigned a checkpoint with the entry, and answers with its proof.
@@ -172,9 +197,30 @@ async fn tile(State(served): State<Served>, Path(path): Path<String>) -> Result<
     if !tile.is_of(size) {
         return Err(none());
     }
-    let read = served.shared.read(move |storage| storage.tile(&tile)).await;
     let headers = [(CONTENT_TYPE, BYTES), (CACHE_CONTROL, FOR_EVER)];
-    Ok((headers, read.map_err(unread)?).into_response())
+    let Some(level) = tile.level else {
+        return Ok((headers, bundle(served.shared, &tile)).into_response());
+    };
+    let read = served
+        .shared
+        .read(move |storage| storage.hashes(level, &tile));
+    Ok((headers, read.await.map_err(unread)?).into_response())
+}
+
+/// Reads a bundle as fast as its reader takes it: it may have 16 MB, and readers may be slow.
+fn bundle(shared: Arc<Shared>, tile: &Tile) -> Body {
+    let first = tile.index * WIDTH;
+    let end = first + tile.width;
+    Body::from_stream(stream::try_unfold(first, move |next| {
+        let shared = Arc::clone(&shared);
+        async move {
+            if next == end {
+                return Ok(None);
+            }
+            let read = shared.read(move |storage| storage.bundle_part(next, end));
+            read.await.map(Some)
+        }
+    }))
 }
 
 async fn health(State(served): State<Served>) -> Response {

@@ -15,6 +15,9 @@ const KIND: Kind = Kind {
 
 pub(super) const FILE: &str = "log.db";
 
+/// Bytes of a bundle that are in memory for one reader.
+const PART_BYTES: usize = 64 << 10;
+
 type Result<T> = std::result::Result<T, StorageError>;
 
 /// A connection to the database. Several may read, one writes.
@@ -186,11 +189,8 @@ impl Storage {
         self.with_nodes(|node| tree::root(size, node))
     }
 
-    /// The bytes of a tile that a log of that size has.
-    pub(super) fn tile(&self, tile: &Tile) -> Result<Vec<u8>> {
-        let Some(level) = tile.level else {
-            return self.bundle(tile);
-        };
+    /// The bytes of a tile of hashes that a log of that size has.
+    pub(super) fn hashes(&self, level: u32, tile: &Tile) -> Result<Vec<u8>> {
         let query =
             "SELECT hash FROM node WHERE level = ?1 AND place >= ?2 AND place < ?3 ORDER BY place";
         let first = tile.index * tile::WIDTH;
@@ -211,11 +211,29 @@ impl Storage {
         }
     }
 
-    fn bundle(&self, tile: &Tile) -> Result<Vec<u8>> {
-        let first = tile.index * tile::WIDTH;
-        let entries = self.entries(first, first + tile.width)?;
-        let bundle = tile::bundle(entries.iter().map(Vec::as_slice));
-        bundle.ok_or_else(|| self.damaged("an entry is too long"))
+    /// The next bytes of a bundle that ends before place `end`: of at least one entry, and of
+    /// [`PART_BYTES`] at most if there are more. Returns them with the place that follows.
+    pub(super) fn bundle_part(&self, first: u64, end: u64) -> Result<(Vec<u8>, u64)> {
+        let refused = |error| StorageError::database(&self.path)(error);
+        let query = "SELECT bytes FROM entry WHERE place >= ?1 AND place < ?2 ORDER BY place";
+        let mut statement = self.db.prepare_cached(query).map_err(refused)?;
+        let range = params![first.cast_signed(), end.cast_signed()];
+        let mut rows = statement.query(range).map_err(refused)?;
+        let (mut part, mut next) = (Vec::new(), first);
+        while let Some(row) = rows.next().map_err(refused)? {
+            let entry = row.get_ref(0).and_then(|bytes| Ok(bytes.as_blob()?));
+            let entry = tile::bundle([entry.map_err(refused)?]);
+            let entry = entry.ok_or_else(|| self.damaged("an entry is too long"))?;
+            if next > first && part.len() + entry.len() > PART_BYTES {
+                break;
+            }
+            part.extend(entry);
+            next += 1;
+        }
+        match next > first {
+            true => Ok((part, next)),
+            false => Err(self.damaged("an entry is missing")),
+        }
     }
 
     /// Begins to write. Until [`Writing::commit`] nothing is written.

@@ -21,6 +21,8 @@ const PUBLIC: &str = "log.vkey";
 
 /// Most entries in an hour of one author who is not the manager.
 pub const ENTRIES_PER_HOUR_MAX: u32 = 3_600;
+/// Most bytes of an author's entries in an hour, if it is not the manager: 64 warrants of the largest size.
+pub const BYTES_PER_HOUR_MAX: usize = 1 << 20;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 type Result<T> = std::result::Result<T, StorageError>;
@@ -35,7 +37,7 @@ pub struct Log {
     newest: Signed,
     /// The last commit failed: the state in memory may be ahead of the disk.
     is_stale: bool,
-    recent: HashMap<[u8; 32], (WallTime, u32)>,
+    recent: Recent,
     _lock: File,
 }
 
@@ -66,7 +68,7 @@ pub struct Placed {
 pub enum NotAdded {
     /// It breaks a rule.
     Rule(Rule),
-    /// Its author wrote more than [`ENTRIES_PER_HOUR_MAX`] entries.
+    /// Its author wrote more than [`ENTRIES_PER_HOUR_MAX`] entries, or [`BYTES_PER_HOUR_MAX`].
     TooMany,
 }
 
@@ -145,7 +147,7 @@ impl Log {
             key,
             newest,
             is_stale: false,
-            recent: HashMap::new(),
+            recent: Recent::default(),
             _lock: lock,
         })
     }
@@ -232,7 +234,7 @@ impl Log {
             let checked = self.state.check(&logged).map_err(NotAdded::Rule);
             let added = checked.and_then(|()| {
                 let is_manager = logged.entry.author == self.state.founder().manager;
-                let within = is_manager || count(&mut self.recent, logged.entry.author, now);
+                let within = is_manager || self.recent.count(&logged, now);
                 within.then_some(()).ok_or(NotAdded::TooMany)?;
                 self.state.add(&logged).map_err(NotAdded::Rule)
             });
@@ -350,13 +352,29 @@ fn checkpoint(key: &LogKeyFile, size: u64, root: Hash) -> Option<Signed> {
     Some(Signed { size, root, note })
 }
 
-/// Counts an author's entry. Returns `false` if they are too many for this hour. The table has authors of
-/// the log only.
-fn count(recent: &mut HashMap<[u8; 32], (WallTime, u32)>, author: [u8; 32], now: WallTime) -> bool {
-    let (since, entries) = recent.entry(author).or_insert((now, 0));
-    if now - *since >= HOUR || now < *since {
-        (*since, *entries) = (now, 0);
+/// What authors wrote within an hour. It has authors of the log only.
+#[derive(Debug, Default)]
+struct Recent(HashMap<[u8; 32], Written>);
+
+#[derive(Debug, Default)]
+struct Written {
+    since: WallTime,
+    entries: u32,
+    bytes: usize,
+}
+
+impl Recent {
+    /// Counts an entry. Returns `false` if its author wrote too much in this hour.
+    fn count(&mut self, logged: &Logged, now: WallTime) -> bool {
+        let written = self.0.entry(logged.entry.author).or_default();
+        if now - written.since >= HOUR || now < written.since {
+            *written = Written {
+                since: now,
+                ..Written::default()
+            };
+        }
+        written.entries = written.entries.saturating_add(1);
+        written.bytes = written.bytes.saturating_add(logged.encode().len());
+        written.entries <= ENTRIES_PER_HOUR_MAX && written.bytes <= BYTES_PER_HOUR_MAX
     }
-    *entries = entries.saturating_add(1);
-    *entries <= ENTRIES_PER_HOUR_MAX
 }

@@ -1,13 +1,13 @@
 //! The paths of a manager.
 
 use super::Manager;
-use super::feed::{BUNDLE_RECORDS, etag};
+use super::feed::{BUNDLE_RECORDS, Bundle, etag};
 use super::metrics::{count, gauge};
 use super::sender::Standing;
 use crate::http::Problem;
 use crate::pages::page_again;
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
@@ -18,10 +18,13 @@ use clew_keys::TextFile;
 use clew_keys::join::{AcceptanceFile, ClaimFile, RequestFile};
 use clew_keys::witness_file::BUCKET_BYTES_MAX;
 use clew_manager::JoinRound;
+use futures_util::stream;
 use serde::Deserialize;
+use std::convert::Infallible;
 use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
+use tokio_util::io::ReaderStream;
 
 /// Longest time that a request for the head waits.
 const WAIT_MAX: Duration = Duration::from_secs(50);
@@ -126,9 +129,9 @@ async fn bundle(State(manager): State<Manager>, Path(number): Path<u32>) -> Answ
     let bundle = feed.bundles.get(number as usize);
     let full = bundle.filter(|bundle| bundle.records.len() == BUNDLE_RECORDS);
     let full = full.ok_or_else(|| missing("there is no such full bundle"))?;
-    let bytes = full.first(BUNDLE_RECORDS, full.checkpoints.len());
-    let bytes = bytes.unwrap_or_default();
-    Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+    let body = parts(full, BUNDLE_RECORDS, full.checkpoints.len());
+    let body = body.unwrap_or_default();
+    Ok(([(CACHE_CONTROL, FOR_EVER)], body).into_response())
 }
 
 /// `feed/records/N.p/R-C`: the first R records and C checkpoints of bundle N.
@@ -145,8 +148,16 @@ async fn partial(
     let (number, (records, checkpoints)) = number.zip(width).ok_or_else(missing)?;
     let feed = manager.feed.borrow().clone();
     let bundle = feed.bundles.get(number).ok_or_else(missing)?;
-    let bytes = bundle.first(records, checkpoints).ok_or_else(missing)?;
-    Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+    let body = parts(bundle, records, checkpoints).ok_or_else(missing)?;
+    Ok(([(CACHE_CONTROL, FOR_EVER)], body).into_response())
+}
+
+/// Parts of a bundle, which all readers share.
+fn parts(bundle: &Bundle, records: usize, checkpoints: usize) -> Option<Body> {
+    let parts = bundle.first(records, checkpoints)?.into_iter();
+    Some(Body::from_stream(stream::iter(
+        parts.map(Ok::<_, Infallible>),
+    )))
 }
 
 async fn witnesses(
@@ -159,13 +170,8 @@ async fn witnesses(
         .join(bucket.to_string());
     let missing = |_| missing("there is no such bucket of witnesses");
     let file = tokio::fs::File::open(path).await.map_err(missing)?;
-    let mut bytes = Vec::new();
-    let read = file
-        .take(BUCKET_BYTES_MAX as u64)
-        .read_to_end(&mut bytes)
-        .await;
-    read.map_err(missing)?;
-    Ok(([(CACHE_CONTROL, FOR_EVER)], bytes).into_response())
+    let bytes = ReaderStream::new(file.take(BUCKET_BYTES_MAX as u64));
+    Ok(([(CACHE_CONTROL, FOR_EVER)], Body::from_stream(bytes)).into_response())
 }
 
 /// The proof that the feed's newest epoch is in the log.

@@ -1,6 +1,6 @@
 //! The pages for people in a real browser: `tests/browser` has the program that drives it.
 
-use crate::folder::{Folder, Served, request, wait, warrant, yes};
+use crate::folder::{Folder, Served, wait, yes};
 use crate::skipped::skipped;
 use clew_log::entry::{Answer, Body, Seal};
 use serde_json::{Value, json};
@@ -70,9 +70,9 @@ fn people_read_the_log_in_a_browser() {
     folder.publish(&log);
     let court = folder.author("court", "requester", &log);
     let trustee = folder.author("trustee-1", "trustee:1", &log);
-    let open = wait(court.says(&client, request(1, Seal::Open(warrant())))).unwrap();
+    let open = wait(court.says(&client, court.request(1, Seal::Open(court.warrant())))).unwrap();
     let soon = crate::folder::now() + Duration::from_secs(1);
-    let sealed = wait(court.says(&client, request(2, Seal::Until(soon)))).unwrap();
+    let sealed = wait(court.says(&client, court.request(2, Seal::Until(soon)))).unwrap();
     wait(trustee.says(&client, yes(open, 1))).unwrap();
     let no = Body::Decision {
         place: sealed,

@@ -1,6 +1,6 @@
 //! Processes that are killed, disks that are full, and second processes.
 
-use crate::folder::{Folder, GROUP, copy_folder, request, wait, warrant};
+use crate::folder::{Folder, GROUP, copy_folder, wait};
 use crate::skipped::skipped;
 use clew_log::entry::Seal;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn nothing_acknowledged_is_lost() {
             for number in next..next + count {
                 let (court, client, answered) = (court.clone(), client.clone(), answered.clone());
                 tasks.spawn(async move {
-                    let entry = court.signs(request(number, Seal::Open(warrant())));
+                    let entry = court.signs(court.request(number, Seal::Open(court.warrant())));
                     let added = client.add(&entry).await;
                     answered.fetch_add(1, Relaxed);
                     added.ok().map(|(place, _)| (number, place))
@@ -63,12 +63,12 @@ fn nothing_acknowledged_is_lost() {
     );
     let client = log.log();
     for (number, place) in acknowledged {
-        let again = wait(court.says(&client, request(number, Seal::Open(warrant()))));
+        let again = wait(court.says(&client, court.request(number, Seal::Open(court.warrant()))));
         assert_eq!(again.unwrap(), place);
     }
     let policy = folder.policy();
     let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
-    let last = court.signs(request(next, Seal::Open(warrant())));
+    let last = court.signs(court.request(next, Seal::Open(court.warrant())));
     wait(client.add_cosigned(&last, &policy, seconds)).unwrap();
     folder.yes(&folder.with(&["log", "verify", &log.url, "--group", GROUP]));
 }
@@ -182,7 +182,7 @@ fn a_full_disk_is_refused_and_passes() {
     let court = folder.author("court", "requester", &log);
     let client = log.log();
     let add = |number| {
-        let entry = court.signs(request(number, Seal::Open(warrant())));
+        let entry = court.signs(court.request(number, Seal::Open(court.warrant())));
         wait(client.add(&entry))
     };
     let (first, _) = add(1).unwrap();

@@ -1,6 +1,6 @@
 //! Strangers who take what they can get, beside an author who goes on.
 
-use crate::folder::{Folder, request, wait, warrant};
+use crate::folder::{Folder, wait};
 use clew_log::entry::Seal;
 use std::io::Write;
 use std::net::TcpStream;
@@ -46,7 +46,7 @@ fn an_honest_author_goes_on_beside_strangers() {
         let begun = Instant::now();
         for number in 0..50 {
             court
-                .says(&client, request(number, Seal::Open(warrant())))
+                .says(&client, court.request(number, Seal::Open(court.warrant())))
                 .await
                 .unwrap();
         }

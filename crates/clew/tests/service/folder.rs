@@ -1,10 +1,12 @@
 //! A folder with a group, a log and two witnesses, and the processes that serve them.
 
+use clew_evidence::{GroupId, Question, Requester, Scope, WarrantDraft};
 use clew_keys::{AuthorKeyFile, TextFile};
 use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Warrant};
 use clew_log::{Policy, VerifierKey};
 use clew_service::log::{LogClient, LogClientError};
-use clew_wire::WallTime;
+use clew_wire::{Name, WallTime};
+use ed25519_dalek::SigningKey;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -278,25 +280,42 @@ impl Author {
         }
         log.add(&entry).await.map(|(place, _)| place)
     }
-}
 
-pub fn warrant() -> Warrant {
-    Warrant {
-        salt: [7; 32],
-        file: b"a warrant".to_vec(),
+    /// A warrant of some court, for this requester.
+    pub fn warrant(&self) -> Warrant {
+        let name = |text: &str| Name::new(text).unwrap();
+        let issued = WallTime::from_nanos(1_700_000_000_000_000_000);
+        let draft = WarrantDraft {
+            group: GroupId(self.group),
+            issued,
+            expires: issued + Duration::from_secs(86_400),
+            nonce: [5; 16],
+            reference: name("case 12"),
+            requester: Requester {
+                key: self.key.signing_key().verifying_key().to_bytes(),
+                encryption: [9; 32],
+                name: name("police"),
+            },
+            scope: Scope::new(Question::Opening, vec![[3; 32]]).unwrap(),
+        };
+        let signed = draft.sign(name("court"), &SigningKey::from_bytes(&[4; 32]));
+        Warrant {
+            salt: [7; 32],
+            file: signed.unwrap().encode().into_bytes(),
+        }
     }
-}
 
-pub fn request(number: u64, seal: Seal) -> Body {
-    let mut id = [1; 32];
-    id[..8].copy_from_slice(&number.to_be_bytes());
-    Body::Request(Filed {
-        asks: Asks::Opening,
-        request: id,
-        signatures: 5,
-        warrant: warrant().hash(),
-        seal,
-    })
+    pub fn request(&self, number: u64, seal: Seal) -> Body {
+        let mut id = [1; 32];
+        id[..8].copy_from_slice(&number.to_be_bytes());
+        Body::Request(Filed {
+            asks: Asks::Opening,
+            request: id,
+            signatures: 5,
+            warrant: self.warrant().hash(),
+            seal,
+        })
+    }
 }
 
 pub fn yes(place: u64, trustee: u8) -> Body {

@@ -1,6 +1,6 @@
 //! Two histories: of a log, and of a manager.
 
-use crate::folder::{Folder, GROUP, copy_folder, request, wait, warrant};
+use crate::folder::{Folder, GROUP, copy_folder, wait};
 use clew_log::entry::Seal;
 
 /// A copy of a log's directory goes on by itself: the witnesses stop it, and an auditor has the proof.
@@ -15,14 +15,14 @@ fn a_forked_log_is_caught() {
 
     let log = folder.serve("log", &[]).ready();
     let said = |log: &crate::folder::Served, number| {
-        let entry = request(number, Seal::Open(warrant()));
+        let entry = court.request(number, Seal::Open(court.warrant()));
         wait(court.says(&log.log(), entry))
     };
     said(&log, 1).unwrap();
     let client = log.log();
     let policy = folder.policy();
     let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
-    let entry = court.signs(request(1, Seal::Open(warrant())));
+    let entry = court.signs(court.request(1, Seal::Open(court.warrant())));
     wait(client.add_cosigned(&entry, &policy, seconds)).unwrap();
     let audit = [
         "log", "verify", &log.url, "--group", GROUP, "--state", "seen",
@@ -87,13 +87,13 @@ fn a_restored_backup_adds_nothing() {
     let log = folder.serve("log", &[]).ready();
     let policy = folder.policy();
     let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
-    let entry = court.signs(request(1, Seal::Open(warrant())));
+    let entry = court.signs(court.request(1, Seal::Open(court.warrant())));
     wait(log.log().add_cosigned(&entry, &policy, seconds)).unwrap();
     log.kill();
     std::fs::remove_dir_all(folder.path("log")).unwrap();
     copy_folder(&folder.path("backup"), &folder.path("log"));
     let log = folder.serve("log", &[]);
-    let refused = wait(court.says(&log.log(), request(2, Seal::Open(warrant()))));
+    let refused = wait(court.says(&log.log(), court.request(2, Seal::Open(court.warrant()))));
     assert_eq!(refused.unwrap_err().rule(), Some("halted"));
 }
 

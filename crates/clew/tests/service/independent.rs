@@ -1,7 +1,7 @@
 //! The log as a program of others reads it: Go's `sumdb/tlog` and `sumdb/note`, which the Go
 //! distribution brings along.
 
-use crate::folder::{Folder, request, wait, warrant};
+use crate::folder::{Folder, wait};
 use crate::skipped::skipped;
 use clew_log::entry::Seal;
 use std::path::Path;
@@ -55,7 +55,11 @@ fn go_reads_the_log() {
     let court = folder.author("court", "requester", &log);
     let add = |numbers: std::ops::Range<u64>| {
         for number in numbers {
-            wait(court.says(&log.log(), request(number, Seal::Open(warrant())))).unwrap();
+            wait(court.says(
+                &log.log(),
+                court.request(number, Seal::Open(court.warrant())),
+            ))
+            .unwrap();
         }
     };
     add(0..11);

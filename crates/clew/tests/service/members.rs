@@ -1,6 +1,6 @@
 //! Members that wait for the group's log, and authors that write into it.
 
-use crate::folder::{Folder, GROUP, Served, copy_folder, own_log, request, until, wait};
+use crate::folder::{Folder, GROUP, Served, copy_folder, own_log, until, wait};
 use clew_keys::{MemberKeyFile, TextFile};
 use clew_log::entry::{Seal, Warrant};
 use std::time::{Duration, Instant};
@@ -287,7 +287,7 @@ fn authors_write_by_commands() {
         file: b"a warrant".to_vec(),
     };
     std::fs::write(folder.path("warrant"), &warrant.file).unwrap();
-    let entry = court.signs(request(1, Seal::Until(end)));
+    let entry = court.signs(court.request(1, Seal::Until(end)));
     std::fs::write(folder.path("request.entry"), entry.encode()).unwrap();
     let to = |proof| ["--group", GROUP, "-o", proof];
     folder.yes(

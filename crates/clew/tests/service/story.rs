@@ -1,6 +1,6 @@
 //! The whole story, by commands and over the network.
 
-use crate::folder::{Folder, GROUP, request, wait, warrant, yes};
+use crate::folder::{Folder, GROUP, wait, yes};
 use clew_log::entry::{Body, Seal};
 use serde_json::Value;
 use std::time::Duration;
@@ -21,17 +21,17 @@ fn what_is_logged_is_proved_counted_and_audited() {
         "log", "verify", &log.url, "--group", GROUP, "--state", "seen",
     ]);
 
-    let entry = court.signs(request(1, Seal::Open(warrant())));
+    let entry = court.signs(court.request(1, Seal::Open(court.warrant())));
     let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
     let proof = wait(client.add_cosigned(&entry, &folder.policy(), seconds)).unwrap();
     // The same statement at a later time has the same place.
-    let again = court.signs(request(1, Seal::Open(warrant())));
+    let again = court.signs(court.request(1, Seal::Open(court.warrant())));
     let (place, _) = wait(client.add(&again)).unwrap();
     assert_eq!(place, proof.index);
     assert!(folder.yes(&audit).starts_with("valid: "));
 
     let end = crate::folder::now() + Duration::from_secs(2);
-    let sealed = wait(court.says(&client, request(2, Seal::Until(end)))).unwrap();
+    let sealed = wait(court.says(&client, court.request(2, Seal::Until(end)))).unwrap();
     for (trustee, index) in trustees.iter().zip(1..) {
         wait(trustee.says(&client, yes(sealed, index))).unwrap();
     }
@@ -50,7 +50,7 @@ fn what_is_logged_is_proved_counted_and_audited() {
     assert_eq!(counted("log")["overdue"], serde_json::json!([sealed]));
     let unsealed = Body::Unsealed {
         place: sealed,
-        warrant: warrant(),
+        warrant: court.warrant(),
     };
     let place = wait(trustees[1].says(&client, unsealed)).unwrap();
     assert_eq!(counted("log")["overdue"], serde_json::json!([]));
@@ -97,7 +97,7 @@ fn refusals_name_their_rule() {
         error.rule().map(str::to_owned)
     };
     let early = crate::folder::now() - Duration::from_secs(3_700);
-    let open = || request(1, Seal::Open(warrant()));
+    let open = || court.request(1, Seal::Open(court.warrant()));
     let rule = |rule: &str| Some(rule.to_owned());
     assert_eq!(refused(court.signs_at(open(), early)), rule("time"));
     assert_eq!(refused(court.signs(yes(0, 1))), rule("author"));
@@ -105,7 +105,7 @@ fn refusals_name_their_rule() {
     assert_eq!(refused(court.signs(Body::Group { record })), rule("author"));
     let far = crate::folder::now() + Duration::from_secs(367 * 86_400);
     assert_eq!(
-        refused(court.signs(request(1, Seal::Until(far)))),
+        refused(court.signs(court.request(1, Seal::Until(far)))),
         rule("seal")
     );
     let evidence = [0; 32];
@@ -114,13 +114,13 @@ fn refusals_name_their_rule() {
     let place = wait(court.says(&client, open())).unwrap();
     let unsealed = Body::Unsealed {
         place,
-        warrant: warrant(),
+        warrant: court.warrant(),
     };
     assert_eq!(refused(court.signs(unsealed)), rule("order"));
     // Another statement about the same request.
     let end = crate::folder::now() + Duration::from_secs(60);
     assert_eq!(
-        refused(court.signs(request(1, Seal::Until(end)))),
+        refused(court.signs(court.request(1, Seal::Until(end)))),
         rule("fork")
     );
 }

@@ -10,7 +10,8 @@ use crate::commands::coverage::Coverage;
 use crate::commands::request::matter::{Asked, NotAsked};
 use crate::failure::Failure;
 use clew_evidence::{
-    Asked as Verified, DeviceFingerprint, Question, Request, WallTime, Warrant, WarrantError,
+    Asked as Verified, CheckedGroup, DeviceFingerprint, Question, Request, WallTime, Warrant,
+    WarrantError,
 };
 use clew_keys::TrusteeKeyFile;
 use clew_log::Proof;
@@ -21,11 +22,12 @@ use clew_trustee::request::{CaseFile, Done, Message, Posted, RequestView, Todo, 
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use clew_wire::Hex;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Most steps of one turn: more than a request has.
 const STEPS_MAX: usize = 16;
-/// Most case files of one topic that are compared with the log.
+/// Most case files of one author in one topic that are compared with the log.
 const CASES_MAX: usize = 8;
 /// The rules `case`, `packet` and `trustee-key` (`spec/opening.md` 3.1).
 pub const RULE_CASE: u8 = 28;
@@ -114,19 +116,24 @@ async fn read(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<Posted>
     Ok(posts.1)
 }
 
-/// The first case of a topic whose author filed the topic's request in the log.
+/// The first case of a topic whose author filed the topic's request in the log. One that is about another
+/// request counts only if there is no other, so that nobody can push himself before the requester.
 async fn case(
     answering: &Answering<'_>,
     topic: &[u8; 32],
     posts: &[Posted],
     responder: &Responder<'_>,
 ) -> Result<Option<(CaseFile, [u8; 32], WallTime)>, Failure> {
-    let cases = posts.iter().filter_map(|post| match &post.message {
-        Message::Case(case) => Some((post.author, case)),
-        _ => None,
-    });
-    let mut view = None;
-    for (author, case) in cases.take(CASES_MAX) {
+    let (mut view, mut other, mut seen) = (None, None, BTreeMap::new());
+    for post in posts {
+        let (author, Message::Case(case)) = (post.author, &post.message) else {
+            continue;
+        };
+        let of_author: &mut usize = seen.entry(author).or_default();
+        *of_author += 1;
+        if *of_author > CASES_MAX {
+            continue;
+        }
         if view.is_none() {
             view = Some(LogView::new(answering, responder).await?);
         }
@@ -140,11 +147,29 @@ async fn case(
             Body::Request(filed) => filed.request == *topic && logged.entry.author == author,
             _ => false,
         });
-        if let Some(logged) = of {
-            return Ok(Some((case.as_ref().clone(), author, logged.logged)));
+        let Some(logged) = of else { continue };
+        let found = (case.as_ref().clone(), author, logged.logged);
+        if asked_of(answering.group, case).is_some_and(|request| request.logged_id() == *topic) {
+            return Ok(Some(found));
         }
+        other.get_or_insert(found);
     }
-    Ok(None)
+    Ok(other)
+}
+
+/// The request that a case makes, as far as it can be read.
+fn asked_of(group: &CheckedGroup, case: &CaseFile) -> Option<Request> {
+    let path = tempfile::NamedTempFile::new().ok()?;
+    std::fs::write(path.path(), &case.capture).ok()?;
+    let machine = case.machine.clone();
+    let asked = Asked::new(
+        group,
+        &case.warrant,
+        path.path(),
+        case.frame.into(),
+        machine,
+    );
+    Some(asked.ok()?.request)
 }
 
 /// The key that has a share of the epoch of the case's packet, as far as that can be read.
@@ -152,12 +177,8 @@ fn key_of<'a>(
     answering: &Answering<'a>,
     case: &CaseFile,
 ) -> Option<&'a (std::path::PathBuf, TrusteeKeyFile)> {
-    let path = tempfile::NamedTempFile::new().ok()?;
-    std::fs::write(path.path(), &case.capture).ok()?;
-    let machine = case.machine.clone();
-    let (group, frame) = (answering.group, case.frame.into());
-    let asked = Asked::new(group, &case.warrant, path.path(), frame, machine).ok()?;
-    let since = group.sharing(asked.request.epoch)?.ok()?.since;
+    let request = asked_of(answering.group, case)?;
+    let since = answering.group.sharing(request.epoch)?.ok()?.since;
     answering.keys.iter().find(|(_, key)| key.since == since)
 }
 
