@@ -107,6 +107,9 @@ pub(crate) trait Database: Tables + Send {
     /// The same without waiting. Returns `None` if another process is changing the store.
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>>;
 
+    /// What can be read, as of one moment: others go on changing the store.
+    fn moment(&self) -> Result<Box<dyn Tables + '_>>;
+
     /// Calls `each` for every row of every table, as of one moment, in the order of the tables: rows that
     /// refer to others come after them. `each` does not use the database.
     fn dump(&self, each: DumpedRow<'_>) -> Result<()>;

@@ -3,7 +3,9 @@
 mod upgrade;
 
 use super::value::{Row, Value};
-use super::{Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction, tables};
+use super::{
+    Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Tables, Transaction, tables,
+};
 use crate::error::StoreError;
 use clew_keys::files::MODE_SECRET;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -108,8 +110,9 @@ fn copy(db: &Connection, path: &Path, to: &Path) -> Result<()> {
 fn configure(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(LOCK_WAIT)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Every commit reaches the disk before it is answered, the directory entry included.
-    db.pragma_update(None, "synchronous", "EXTRA")?;
+    // Every commit reaches the disk before it is answered; readers, and a backup, go on beside it.
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "foreign_keys", true)
 }
 
@@ -149,6 +152,15 @@ impl Sqlite<Box<Connection>> {
     }
 }
 
+impl Sqlite<Box<Connection>> {
+    /// What is read in it is of the moment of its first statement.
+    fn read_only(&self) -> Result<rusqlite::Transaction<'_>> {
+        let deferred = TransactionBehavior::Deferred;
+        let begun = rusqlite::Transaction::new_unchecked(&self.db, deferred);
+        begun.map_err(refused(&self.path))
+    }
+}
+
 impl Database for Sqlite<Box<Connection>> {
     fn begin(&self) -> Result<Box<dyn Transaction + '_>> {
         Ok(Box::new(self.lock().map_err(refused(&self.path))?))
@@ -165,11 +177,13 @@ impl Database for Sqlite<Box<Connection>> {
         }
     }
 
+    fn moment(&self) -> Result<Box<dyn Tables + '_>> {
+        let (db, path) = (self.read_only()?, self.path.clone());
+        Ok(Box::new(Sqlite { db, path }))
+    }
+
     fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
-        let deferred = TransactionBehavior::Deferred;
-        let moment = rusqlite::Transaction::new_unchecked(&self.db, deferred);
-        let moment = moment.map_err(refused(&self.path))?;
-        dump(&moment, &self.path, each)
+        dump(&*self.read_only()?, &self.path, each)
     }
 
     fn check(&self) -> Result<()> {

@@ -43,7 +43,7 @@ impl Store {
     /// in force. With `keys` also the issuer key and the service's certificate, as they stand on disk.
     /// The trustees' dealt shares are never in it. `now` is in nanoseconds since 1970.
     ///
-    /// With SQLite, changes wait until the rows are written, 10 s at most, and are refused then.
+    /// Others go on changing the store meanwhile.
     ///
     /// # Errors
     /// The database's; [`StoreError::Backup`] if `to` cannot be written.

@@ -83,7 +83,15 @@ pub fn restore(arguments: &ManagerRestore) -> Result<Status, Failure> {
 }
 
 pub fn check(arguments: &ManagerCheck) -> Result<Status, Failure> {
-    let group = Store::open(&arguments.dir)?.check()?;
+    let store = Store::open(&arguments.dir)?;
+    let group = store.check()?;
+    let has_key = !arguments.without_key && store.issuer_key_path().exists();
+    if has_key {
+        store.check_salts(&arguments.unlock.issuer(&store)?)?;
+    }
+    if !has_key {
+        say!("Rows are not compared with the issuer key: their salts may be damaged.");
+    }
     say!(
         "{}: whole: {} machines, epoch {}",
         arguments.dir.display(),

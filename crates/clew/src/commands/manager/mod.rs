@@ -8,24 +8,23 @@ mod plan;
 pub use authors::fingerprint;
 pub use plan::ready_on_board;
 
+use super::bound::Bound;
 use super::log::{Started, smallest_quorum};
 use crate::cli::{Manager, ManagerServe, ManagerSetLog};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::flow::relay::Until;
 use crate::random;
 use clew_keys::files::{IfExists, MODE_SECRET, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, LOG, LOG_URL, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
-use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
+use clew_service::http::ServiceUrl;
 use clew_service::log::{Log, LogPages};
 use clew_service::manager::{
     ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, router,
 };
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 
 pub fn run(arguments: &Manager) -> Result<Status, Failure> {
@@ -69,48 +68,37 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     let mut secret = DirBuilder::new();
     let made = secret.recursive(true).mode(0o700).create(&tls);
     made.map_err(|error| Failure::io(&tls, &error))?;
-    let names = ["localhost".to_owned(), arguments.listen.ip().to_string()];
-    let certificate = Certificate::of(&tls, &names).map_err(Failure::new)?;
-    let cannot = |error| Failure::new(format!("cannot listen on {}: {error}", arguments.listen));
-    let listener = TcpListener::bind(arguments.listen).map_err(cannot)?;
-    let at = listener.local_addr().map_err(cannot)?;
-    let url = ServiceUrl::pinned(&at.to_string(), certificate.pin()).map_err(Failure::new)?;
+    let bound = Bound::at(arguments.listen, &arguments.reached, &tls)?;
+    let url = bound.url.clone();
     let options = ManagerOptions {
         epoch_every: arguments.epoch_every,
         clock: clock::now_ns,
         tell: |line| mention!("clew: {line}"),
     };
     crate::tunnel::run(async {
-        let server = Server::new(listener, Some(&certificate), ServerLimits::default());
-        let server = server.map_err(cannot)?;
         let mut own = own_log(&store, arguments, &url)?;
         let log = managed(&store, arguments, &url, own.as_ref())?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
-        let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(certificate.pin()))?;
+        let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(bound.certificate.pin()))?;
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),
             None => say!("manager at {url}"),
         }
         own.as_ref().inspect(|own| own.warn());
-        let until = crate::tunnel::over(Until::after(None));
-        server
-            .run(
-                router(manager)
-                    .merge(board.router())
-                    .merge(rows.router(board.clone()))
-                    .merge(pages.router()),
-                until,
-            )
-            .await;
+        let router = router(manager)
+            .merge(board.router())
+            .merge(rows.router(board.clone()))
+            .merge(pages.router());
+        let served = bound.serve(router).await;
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;
         if let Some(own) = own.take() {
             own.service.stop().await;
         }
         match ended {
-            Ok(Ok(())) => Ok(Status::Yes),
+            Ok(Ok(())) => served.map(|()| Status::Yes),
             _ => Err(Failure::new("the store's thread ended")),
         }
     })
