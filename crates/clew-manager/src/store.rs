@@ -39,7 +39,7 @@ mod search;
 mod witnesses;
 
 pub use author::AdmittedAuthor;
-pub use backup::Backup;
+pub use backup::{Backup, Beside};
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;

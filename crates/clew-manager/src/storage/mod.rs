@@ -107,15 +107,18 @@ pub(crate) trait Database: Tables + Send {
     /// The same without waiting. Returns `None` if another process is changing the store.
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>>;
 
-    /// What can be read, as of one moment: others go on changing the store.
-    fn moment(&self) -> Result<Box<dyn Tables + '_>>;
-
-    /// Calls `each` for every row of every table, as of one moment, in the order of the tables: rows that
-    /// refer to others come after them. `each` does not use the database.
-    fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
+    /// The store as it is now, whatever others change from now on.
+    fn moment(&self) -> Result<Box<dyn Moment + '_>>;
 
     /// Has the database check its own pages and indexes, as far as it can.
     fn check(&self) -> Result<()>;
+}
+
+/// A database as of one moment.
+pub(crate) trait Moment: Tables {
+    /// Calls `each` for every row of every table, in the order of the tables: rows that refer to others
+    /// come after them. `each` does not use the database.
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
 }
 
 /// What can be read.

@@ -9,7 +9,7 @@ mod url;
 
 use super::value::{Row, Value};
 use super::{
-    Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Tables, Transaction, tables,
+    Begun, Database, DumpedRow, LAYOUT_VERSION, Moment, Result, SCHEMA, Sql, Transaction, tables,
 };
 use crate::error::StoreError;
 use connection::{Connection, Failed};
@@ -271,29 +271,8 @@ impl Database for Postgres {
         }
     }
 
-    fn moment(&self) -> Result<Box<dyn Tables + '_>> {
+    fn moment(&self) -> Result<Box<dyn Moment + '_>> {
         Ok(Box::new(self.start(BEGIN_MOMENT, "SELECT 0::int8")?))
-    }
-
-    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
-        let moment = self.start(BEGIN_MOMENT, "SELECT 0::int8")?;
-        for table in tables() {
-            let declare = format!("DECLARE dump_{table} NO SCROLL CURSOR FOR SELECT * FROM {table}");
-            self.with(|on| on.batch(&declare))?;
-            let fetch = format!("FETCH {DUMPED_AT_ONCE} FROM dump_{table}");
-            loop {
-                let rows = self.with(|on| on.query(&fetch, &[]))?;
-                if rows.is_empty() {
-                    break;
-                }
-                for row in rows {
-                    each(table, connection::read(&row)?)?;
-                }
-            }
-            self.with(|on| on.batch(&format!("CLOSE dump_{table}")))?;
-        }
-        drop(moment);
-        Ok(())
     }
 
     /// The server checks what it reads, if its cluster has checksums.
@@ -302,7 +281,25 @@ impl Database for Postgres {
     }
 }
 
-/// A change under way.
+impl Moment for Change<'_> {
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+        for table in tables() {
+            let declare = format!("DECLARE dump_{table} NO SCROLL CURSOR FOR SELECT * FROM {table}");
+            self.db.with(|on| on.batch(&declare))?;
+            let fetch = format!("FETCH {DUMPED_AT_ONCE} FROM dump_{table}");
+            loop {
+                let rows = self.query(&fetch, &[])?;
+                if rows.is_empty() {
+                    break;
+                }
+                rows.into_iter().try_for_each(|row| each(table, row))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A transaction: of a change, or to read what one moment has.
 struct Change<'d> {
     db: &'d Postgres,
     number: i64,

@@ -4,7 +4,8 @@ mod upgrade;
 
 use super::value::{Row, Value};
 use super::{
-    Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Tables, Transaction, tables,
+    Begun, Database, DumpedRow, LAYOUT_VERSION, Moment, Result, SCHEMA, Sql, Tables, Transaction,
+    tables,
 };
 use crate::error::StoreError;
 use clew_keys::files::MODE_SECRET;
@@ -141,6 +142,7 @@ struct Sqlite<C> {
     path: PathBuf,
 }
 
+/// A transaction.
 type Locked<'d> = Sqlite<rusqlite::Transaction<'d>>;
 
 impl Sqlite<Box<Connection>> {
@@ -149,15 +151,6 @@ impl Sqlite<Box<Connection>> {
         let db = rusqlite::Transaction::new_unchecked(&self.db, immediate)?;
         let path = self.path.clone();
         Ok(Sqlite { db, path })
-    }
-}
-
-impl Sqlite<Box<Connection>> {
-    /// What is read in it is of the moment of its first statement.
-    fn read_only(&self) -> Result<rusqlite::Transaction<'_>> {
-        let deferred = TransactionBehavior::Deferred;
-        let begun = rusqlite::Transaction::new_unchecked(&self.db, deferred);
-        begun.map_err(refused(&self.path))
     }
 }
 
@@ -177,13 +170,14 @@ impl Database for Sqlite<Box<Connection>> {
         }
     }
 
-    fn moment(&self) -> Result<Box<dyn Tables + '_>> {
-        let (db, path) = (self.read_only()?, self.path.clone());
-        Ok(Box::new(Sqlite { db, path }))
-    }
-
-    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
-        dump(&*self.read_only()?, &self.path, each)
+    fn moment(&self) -> Result<Box<dyn Moment + '_>> {
+        let deferred = TransactionBehavior::Deferred;
+        let db = rusqlite::Transaction::new_unchecked(&self.db, deferred);
+        let db = db.map_err(refused(&self.path))?;
+        let path = self.path.clone();
+        let moment = Sqlite { db, path };
+        moment.version()?; // the moment is that of the first statement
+        Ok(Box::new(moment))
     }
 
     fn check(&self) -> Result<()> {
@@ -200,18 +194,20 @@ impl Database for Sqlite<Box<Connection>> {
     }
 }
 
-/// All rows of all tables.
-fn dump(db: &Connection, path: &Path, each: DumpedRow<'_>) -> Result<()> {
-    for table in tables() {
-        let query = format!("SELECT * FROM {table}");
-        let mut statement = db.prepare(&query).map_err(refused(path))?;
-        let width = statement.column_count();
-        let mut rows = statement.query([]).map_err(refused(path))?;
-        while let Some(row) = rows.next().map_err(refused(path))? {
-            each(table, read(row, width).map_err(refused(path))?)?;
+impl Moment for Locked<'_> {
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+        let path = &self.path;
+        for table in tables() {
+            let query = format!("SELECT * FROM {table}");
+            let mut statement = self.db.prepare(&query).map_err(refused(path))?;
+            let width = statement.column_count();
+            let mut rows = statement.query([]).map_err(refused(path))?;
+            while let Some(row) = rows.next().map_err(refused(path))? {
+                each(table, read(row, width).map_err(refused(path))?)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Begun for Locked<'_> {

@@ -23,9 +23,9 @@ impl Store {
     /// [`StoreError::PublishedIsDamaged`], and what the database or the disk say.
     pub fn check(&self) -> Result<GroupFile, StoreError> {
         self.db.check()?;
-        self.db.dump(&mut |_, _| Ok(()))?;
         let path = self.group_file_path();
         let moment = self.db.moment()?;
+        moment.dump(&mut |_, _| Ok(()))?;
         let group = check_tables(&*moment)?;
         let newer = check_published(&path, None, &group, &*moment);
         drop(moment);

@@ -19,6 +19,9 @@ const KEY: &str = "log.key";
 const GROUP: &str = "group.clew";
 const PUBLIC: &str = "log.vkey";
 
+/// The files of a log beside its database, and whether they are secret.
+pub(super) const KEPT_FILES: [(&str, bool); 3] = [(KEY, true), (GROUP, false), (PUBLIC, false)];
+
 /// Most entries in an hour of one author who is not the manager.
 pub const ENTRIES_PER_HOUR_MAX: u32 = 3_600;
 const HOUR: Duration = Duration::from_secs(3_600);
