@@ -153,6 +153,9 @@ pub(crate) trait Tables: BoardTables + ListTables {
     /// The entries that wait for the log, oldest first, at most so many.
     fn outbox(&self, most: u32) -> Result<Vec<OutboxEntry>>;
 
+    /// The last place in the log that an entry has.
+    fn last_place(&self) -> Result<Option<u64>>;
+
     /// The entries of a kind that the log has: each body with its place.
     fn sent(&self, kind: u8) -> Result<Vec<(Vec<u8>, u64)>>;
 

@@ -173,6 +173,11 @@ impl Log {
         &self.state
     }
 
+    /// The entries from place `first` on, before place `end`.
+    pub(crate) fn entries(&self, first: u64, end: u64) -> Result<Vec<Vec<u8>>> {
+        self.storage.entries(first, end)
+    }
+
     /// Returns the witnesses that it asks: each with its key and address, in text.
     ///
     /// # Errors

@@ -21,7 +21,8 @@ use clew_service::board::BoardService;
 use clew_service::http::ServiceUrl;
 use clew_service::log::{Log, LogPages};
 use clew_service::manager::{
-    ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, router,
+    BehindError, ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, compare_with,
+    compare_with_own, router,
 };
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -77,7 +78,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     };
     crate::tunnel::run(async {
         let mut own = own_log(&store, arguments, &url)?;
-        let log = managed(&store, arguments, &url, own.as_ref())?;
+        let log = managed(&store, arguments, &url, own.as_ref()).await?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
         let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(bound.certificate.pin()))?;
@@ -124,6 +125,7 @@ fn own_log(
     let log = Log::open(&dir, |path| arguments.unlock.log_key(path))?;
     match log.public() == named.key() {
         true => {
+            compare_with_own(store, &log).map_err(|error| behind(arguments, error))?;
             let pages = LogPages {
                 url: url.at("log").map_err(Failure::new)?.to_string(),
                 quorum: Some(smallest_quorum(store.group())),
@@ -135,7 +137,7 @@ fn own_log(
 }
 
 /// The log that the group file names: this service's own, or the one at the address that was set.
-fn managed(
+async fn managed(
     store: &Store,
     arguments: &ManagerServe,
     url: &ServiceUrl,
@@ -160,5 +162,27 @@ fn managed(
     let to = text.trim().parse();
     let to: ServiceUrl = to.map_err(|error| Failure::file(&path, error))?;
     let log = ManagedLog::remote(&to, named.key().clone()).map_err(Failure::new)?;
+    match compare_with(store, log.client()).await {
+        Err(BehindError::Unanswered(error)) => {
+            mention!("warning: the group's log does not answer: {error}");
+            mention!("whether it has entries that this store lacks is found out later");
+        }
+        compared => compared.map_err(|error| behind(arguments, error))?,
+    }
     Ok(Some(log))
+}
+
+/// What to do if store and log are not of the same time.
+fn behind(arguments: &ManagerServe, error: BehindError) -> Failure {
+    let hint = match &error {
+        BehindError::Store => {
+            "restore a newer backup. If there is none, give the group a new log, which begins with what \
+             this store has: clew group set-log"
+        }
+        BehindError::Log => {
+            "restore the log of the newest backup, or give the group a new log: clew group set-log"
+        }
+        _ => return Failure::file(&arguments.dir, error),
+    };
+    Failure::file(&arguments.dir, error).hint(hint)
 }
