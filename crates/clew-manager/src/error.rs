@@ -171,6 +171,15 @@ pub enum StoreError {
     /// The manager's key is no author's.
     #[error("the manager's key does not get a role")]
     AuthorIsManager,
+    /// The group's log has another history of the group than this store.
+    #[error(
+        "{0}: the group's log has another history of this group: a copy of this store wrote it. \
+         Nothing is changed here until that is settled"
+    )]
+    Halted(PathBuf),
+    /// The salt of a machine's row is not the one that its credential was made with.
+    #[error("the store is damaged: the salt of machine {0} is another one")]
+    DamagedRow(String),
     /// What the store holds does not fit together: it was damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),
@@ -206,6 +215,9 @@ pub enum StoreError {
     /// The connection to the database was lost; nothing was changed.
     #[error("{0}: the connection was lost: nothing was changed")]
     Lost(PathBuf),
+    /// The database's server did not answer in time.
+    #[error("{0}: the database does not answer: nothing was changed")]
+    Silent(PathBuf),
     /// The connection was lost while a change was committed, and the server does not say what came of it.
     #[error("{0}: the connection was lost: the change may have been made or not")]
     Unanswered(PathBuf),
@@ -255,9 +267,11 @@ impl StoreError {
             Self::Database { .. }
                 | Self::DamagedDatabase(_)
                 | Self::Damaged(_)
+                | Self::DamagedRow(_)
                 | Self::Io { .. }
                 | Self::Lost(_)
                 | Self::NoSync(_)
+                | Self::Silent(_)
                 | Self::Unanswered(_)
                 | Self::Unreachable { .. }
         )

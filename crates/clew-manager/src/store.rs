@@ -8,6 +8,8 @@
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
 //! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
+//! DIR/issuer/halted         there while the log has another history of the group
+//! DIR/issuer/rebase         witnesses of a rebase while they are made, and rebase.lock
 //! DIR/issuer/log.url        where the group's log is, if it is elsewhere
 //! DIR/log                   the group's own log, if `clew group create --with-log` made one
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
@@ -24,10 +26,12 @@ mod create;
 mod enrol;
 mod epochs;
 mod factory;
+mod halted;
 mod join;
 mod lists;
 mod outbox;
 mod queue;
+mod rebase;
 mod register;
 mod reopen;
 mod revoke;
@@ -35,7 +39,7 @@ mod search;
 mod witnesses;
 
 pub use author::AdmittedAuthor;
-pub use backup::Backup;
+pub use backup::{Backup, Beside};
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
@@ -228,20 +232,12 @@ impl Store {
     /// [`StoreError::Served`] if another process has it; what the database says.
     pub fn lock_service(dir: &Path) -> Result<ServiceLock, StoreError> {
         let path = dir.join(SERVICE_LOCK);
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(MODE_SECRET);
-        let file = options.open(&path).map_err(StoreError::io(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(ServiceLock {
+        match lock_file(&path)? {
+            Some(file) => Ok(ServiceLock {
                 _server: storage::lock_service(dir)?,
                 _file: file,
             }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Served(dir.to_owned())),
-            Err(TryLockError::Error(error)) => Err(StoreError::io(&path)(error)),
+            None => Err(StoreError::Served(dir.to_owned())),
         }
     }
 
@@ -263,6 +259,20 @@ impl Store {
         } else {
             Err(StoreError::OtherGroupsKey)
         }
+    }
+}
+
+/// Locks a file (0600), which is made if there is none, until it is closed. Returns `None` if another
+/// process has the lock.
+fn lock_file(path: &Path) -> Result<Option<File>, StoreError> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false);
+    let file = options.mode(MODE_SECRET).open(path);
+    let file = file.map_err(StoreError::io(path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(path)(error)),
     }
 }
 

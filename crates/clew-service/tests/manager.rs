@@ -7,7 +7,7 @@ use clew_group::quorum::Quorum;
 use clew_keys::join::{InvitationFile, Joining};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, ISSUER_KEY, NewGroup, Opening, Store};
-use clew_service::http::{Certificate, ClientError, Server, ServerLimits, ServiceUrl};
+use clew_service::http::{Certificate, Client, ClientError, Server, ServerLimits, ServiceUrl};
 use clew_service::manager::{
     BUNDLE_RECORDS, FollowError, Followed, Manager, ManagerClient, ManagerOptions, follow, router,
 };
@@ -16,6 +16,8 @@ use rand_chacha::rand_core::SeedableRng;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 const NOW: u64 = 1_800_000_000_000_000_000;
@@ -39,6 +41,16 @@ fn create(dir: &Path) -> (Store, IssuerKeyFile) {
 
 /// Serves a store until the test ends.
 fn serve(dir: &Path, store: Store, issuer: IssuerKeyFile) -> ManagerClient {
+    serve_with(dir, store, issuer, || NOW + 1_000_000).0
+}
+
+/// The same with a clock. Returns also a stranger's client, and where it listens.
+fn serve_with(
+    dir: &Path,
+    store: Store,
+    issuer: IssuerKeyFile,
+    clock: fn() -> u64,
+) -> (ManagerClient, Client, String) {
     let tls = dir.join("tls");
     fs::create_dir(&tls).unwrap();
     let certificate = Certificate::of(&tls, &["localhost".to_owned()]).unwrap();
@@ -47,12 +59,14 @@ fn serve(dir: &Path, store: Store, issuer: IssuerKeyFile) -> ManagerClient {
     let at = server.address().unwrap().to_string();
     let options = ManagerOptions {
         epoch_every: None,
-        clock: || NOW + 1_000_000,
+        clock,
         tell: |_| (),
     };
     let (manager, _) = Manager::start(store, issuer, options, rng(2)).unwrap();
     tokio::spawn(server.run(router(manager), std::future::pending()));
-    ManagerClient::new(&ServiceUrl::pinned(&at, certificate.pin()).unwrap()).unwrap()
+    let url = ServiceUrl::pinned(&at, certificate.pin()).unwrap();
+    let device = ManagerClient::new(&url).unwrap();
+    (device, Client::new(&url).unwrap(), at)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,4 +194,160 @@ async fn attempts_of_an_invitation_are_bounded() {
         let refused = client.offer(&unknown).await.unwrap_err();
         assert_eq!(rule(refused), (404, "no-invitation".to_owned()));
     }
+}
+
+/// Rounds that come twice, at once, and in the wrong order: one row, and the same answer each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_and_reordered_rounds_mean_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut store, issuer) = create(&dir.path().join("acme"));
+    let invite = |store: &mut Store, name: &str, seed| -> InvitationFile {
+        let name = name.parse().unwrap();
+        store.invite(&issuer, name, NOW, &mut rng(seed)).unwrap()
+    };
+    let [one, two] = [invite(&mut store, "one", 4), invite(&mut store, "two", 5)];
+    let group = store.group().clone().check_epochs(&mut rng(9)).unwrap();
+    let key = fs::read_to_string(dir.path().join("acme").join(ISSUER_KEY)).unwrap();
+    let client = serve(dir.path(), store, IssuerKeyFile::decode(&key).unwrap());
+    let rule = |error: ClientError| match error {
+        ClientError::Refused { problem, .. } => problem.title,
+        other => unreachable!("{other}"),
+    };
+    let mut joining = Joining::begin(one.clone(), &group, &mut rng(6)).unwrap();
+    let mut other = Joining::begin(two, &group, &mut rng(7)).unwrap();
+    let offers = at_once(|| client.offer(joining.request())).await;
+    assert!(offers.iter().all(|offer| offer.encode() == offers[0].encode()));
+    let accepted = joining.accept(&offers[0], &group, &mut rng(8)).unwrap();
+    // The last round before the second one, and of another join.
+    let second = client.offer(other.request()).await.unwrap();
+    let mut early = other.accept(&second, &group, &mut rng(8)).unwrap();
+    early.nonce = [9; 32];
+    assert_eq!(rule(client.admit(&early).await.unwrap_err()), "no-invitation");
+    early.nonce = one.nonce;
+    assert_eq!(rule(client.admit(&early).await.unwrap_err()), "device");
+    let admitted = at_once(|| client.admit(&accepted)).await;
+    assert!(admitted.iter().all(|row| row.encode() == admitted[0].encode()));
+    assert_eq!(admitted[0].index, 0);
+    // The second round again, after the last one.
+    let again = client.offer(joining.request()).await.unwrap();
+    assert_eq!(again.encode(), offers[0].encode());
+    let stranger = Joining::begin(one, &group, &mut rng(10)).unwrap();
+    let refused = client.offer(stranger.request()).await.unwrap_err();
+    assert_eq!(rule(refused), "other-request");
+    joining.finish(&admitted[0], &group).unwrap();
+    let store = Store::open(&dir.path().join("acme")).unwrap();
+    assert_eq!(store.group().register().machines, 1);
+}
+
+/// What sixteen requests at once are answered.
+async fn at_once<T, F: Future<Output = Result<T, ClientError>>>(ask: impl Fn() -> F) -> Vec<T> {
+    let mut asked: Vec<_> = (0..16).map(|_| Box::pin(ask())).collect();
+    let mut answers = Vec::new();
+    std::future::poll_fn(|turn| {
+        asked.retain_mut(|one| match one.as_mut().poll(turn) {
+            Poll::Ready(answer) => {
+                answers.push(answer.unwrap());
+                false
+            }
+            Poll::Pending => true,
+        });
+        match asked.is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    answers
+}
+
+static STEPPED: AtomicU64 = AtomicU64::new(NOW + 1_000_000);
+
+/// The clock goes ahead by a day, an epoch is made, and it comes back: nobody joins in a time before the
+/// newest record, and once the clock is right everybody does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_steps_back_lets_nobody_join_until_it_is_right() {
+    const DAY: u64 = 24 * 3_600 * 1_000_000_000;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut store, issuer) = create(&dir.path().join("acme"));
+    let invite = |store: &mut Store, name: &str, seed| -> InvitationFile {
+        let name = name.parse().unwrap();
+        store.invite(&issuer, name, NOW, &mut rng(seed)).unwrap()
+    };
+    let [one, two] = [invite(&mut store, "one", 4), invite(&mut store, "two", 5)];
+    let group = store.group().clone();
+    let key = fs::read_to_string(dir.path().join("acme").join(ISSUER_KEY)).unwrap();
+    let clock = || STEPPED.load(Ordering::SeqCst);
+    let served = IssuerKeyFile::decode(&key).unwrap();
+    let (client, http, _) = serve_with(dir.path(), store, served, clock);
+    let [one, two] = [(one, 6), (two, 7)].map(|(invitation, seed)| {
+        Joining::begin(invitation, &group, &mut rng(seed)).unwrap()
+    });
+    client.offer(one.request()).await.unwrap();
+    let mut other = Store::open(&dir.path().join("acme")).unwrap();
+    let ahead = EpochStart::now(NOW + DAY);
+    other.rebase(&issuer, ahead, &mut |_, _| true).unwrap();
+    // A machine is offered nothing in an epoch that is a day ahead of this clock.
+    let refused = client.offer(two.request()).await.unwrap_err();
+    let ClientError::Refused { problem, .. } = refused else {
+        unreachable!("{refused}")
+    };
+    assert_eq!((problem.status, &*problem.title), (500, "store"));
+    let health = || http.get("health", None, 1_000, Duration::from_secs(5));
+    assert!(health().await.is_err(), "its operator sees it");
+    STEPPED.store(NOW + DAY + 1, Ordering::SeqCst);
+    client.offer(two.request()).await.unwrap();
+    let since = Instant::now();
+    while health().await.is_err() {
+        assert!(since.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Far ahead is only late: what was offered before holds in its epoch.
+    STEPPED.store(NOW + 400 * DAY, Ordering::SeqCst);
+    client.offer(one.request()).await.unwrap();
+}
+
+/// Bodies without an end, half heads and nonsense beside devices that join.
+#[tokio::test(flavor = "multi_thread")]
+async fn honest_devices_join_beside_a_flood() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut store, issuer) = create(&dir.path().join("acme"));
+    let invitations: Vec<InvitationFile> = (0..12_u64)
+        .map(|n| {
+            let name = format!("m-{n}").parse().unwrap();
+            store.invite(&issuer, name, NOW, &mut rng(100 + n)).unwrap()
+        })
+        .collect();
+    let group = store.group().clone().check_epochs(&mut rng(9)).unwrap();
+    let key = fs::read_to_string(dir.path().join("acme").join(ISSUER_KEY)).unwrap();
+    let clock = || NOW + 1_000_000;
+    let issuer = IssuerKeyFile::decode(&key).unwrap();
+    let (client, http, at) = serve_with(dir.path(), store, issuer, clock);
+    let idle: Vec<_> = (0..200)
+        .filter_map(|n| {
+            let mut stream = std::net::TcpStream::connect(&at).ok()?;
+            let half: &[u8] = if n % 2 == 0 { &[22, 3, 1] } else { &[22] };
+            std::io::Write::write_all(&mut stream, half).ok()?;
+            Some(stream)
+        })
+        .collect();
+    let flood = tokio::spawn(async move {
+        let wait = Duration::from_secs(20);
+        for turn in 0_usize.. {
+            let body = [vec![0; 10], vec![b'a'; 60_000], vec![1; 8 << 20]][turn % 3].clone();
+            let path = ["join/claim", "join/request", "join/acceptance"][turn % 3];
+            assert!(http.post(path, body, 1_000, wait).await.is_err());
+        }
+    });
+    let begun = Instant::now();
+    for (invitation, seed) in invitations.into_iter().zip(0..) {
+        let mut joining = Joining::begin(invitation, &group, &mut rng(seed)).unwrap();
+        let offer = client.offer(joining.request()).await.unwrap();
+        let accepted = joining.accept(&offer, &group, &mut rng(seed)).unwrap();
+        let row = client.admit(&accepted).await.unwrap();
+        joining.finish(&row, &group).unwrap();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(!flood.is_finished(), "no answer surprised the stranger");
+    flood.abort();
+    drop(idle);
 }

@@ -197,14 +197,21 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
-        StoreError::Damaged(_) | StoreError::OtherDatabase(_) | StoreError::DamagedDatabase(_) => {
+        StoreError::Halted(_) => {
+            "stop the other manager. If this store is the right one, give the group a new log: clew \
+             group set-log DIR"
+        }
+        StoreError::Damaged(_)
+        | StoreError::DamagedRow(_)
+        | StoreError::OtherDatabase(_)
+        | StoreError::DamagedDatabase(_) => {
             "run clew manager check DIR, then clew manager restore with the newest backup"
         }
         StoreError::Backup(_) => "use another backup, or a disk with more room",
         StoreError::DatabaseUrl(_) | StoreError::OtherHost => {
             "use a URL such as postgres://clew@%2Frun%2Fpostgresql/clew"
         }
-        StoreError::Unreachable { .. } | StoreError::Lost(_) => {
+        StoreError::Unreachable { .. } | StoreError::Lost(_) | StoreError::Silent(_) => {
             "start the database, then run the command again"
         }
         StoreError::Unanswered(_) => {

@@ -107,12 +107,18 @@ pub(crate) trait Database: Tables + Send {
     /// The same without waiting. Returns `None` if another process is changing the store.
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>>;
 
-    /// Calls `each` for every row of every table, as of one moment, in the order of the tables: rows that
-    /// refer to others come after them. `each` does not use the database.
-    fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
+    /// The store as it is now, whatever others change from now on.
+    fn moment(&self) -> Result<Box<dyn Moment + '_>>;
 
     /// Has the database check its own pages and indexes, as far as it can.
     fn check(&self) -> Result<()>;
+}
+
+/// A database as of one moment.
+pub(crate) trait Moment: Tables {
+    /// Calls `each` for every row of every table, in the order of the tables: rows that refer to others
+    /// come after them. `each` does not use the database.
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
 }
 
 /// What can be read.
@@ -146,6 +152,9 @@ pub(crate) trait Tables: BoardTables + ListTables {
 
     /// The entries that wait for the log, oldest first, at most so many.
     fn outbox(&self, most: u32) -> Result<Vec<OutboxEntry>>;
+
+    /// The last place in the log that an entry has.
+    fn last_place(&self) -> Result<Option<u64>>;
 
     /// The entries of a kind that the log has: each body with its place.
     fn sent(&self, kind: u8) -> Result<Vec<(Vec<u8>, u64)>>;

@@ -8,17 +8,16 @@ mod connection;
 mod url;
 
 use super::value::{Row, Value};
-use super::{Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction, tables};
+use super::{
+    Begun, Database, DumpedRow, LAYOUT_VERSION, Moment, Result, SCHEMA, Sql, Transaction, tables,
+};
 use crate::error::StoreError;
-use connection::Connection;
-use postgres::IsolationLevel;
-use postgres::error::SqlState;
-use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::ToSql;
+use connection::{Connection, Failed};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
+use tokio_postgres::error::SqlState;
 use url::Server;
 
 /// "clew", in the table that says which tables these are.
@@ -29,6 +28,14 @@ const LAYOUT: &str = "CREATE TABLE layout (
     application BIGINT NOT NULL,
     version     BIGINT NOT NULL
 )";
+
+const BEGIN: &str = "BEGIN";
+/// All of it sees the same moment.
+const BEGIN_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// What every change locks.
+const LOCK: &str = "SELECT txid_current() FROM register FOR UPDATE";
+/// Rows that are dumped at once.
+const DUMPED_AT_ONCE: u32 = 1_024;
 
 /// How often, and after what time each, a server is asked what came of a change: 15 s together.
 const OUTCOME_ASKS: u32 = 30;
@@ -41,10 +48,10 @@ pub(super) fn create(
     place: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
     let db = Postgres::new(url)?;
-    let change = db.start("SELECT txid_current()")?;
+    let change = db.start(BEGIN, "SELECT txid_current()")?;
     let made = db.with(|on| {
-        on.client.batch_execute(LAYOUT)?;
-        on.client.batch_execute(&schema())
+        on.batch(LAYOUT)?;
+        on.batch(&schema())
     });
     made.map_err(|error| match error {
         StoreError::Database { error, .. } if is_state(&*error, &SqlState::DUPLICATE_TABLE) => {
@@ -109,8 +116,8 @@ fn schema() -> String {
 }
 
 fn is_state(error: &(dyn std::error::Error + 'static), state: &SqlState) -> bool {
-    let error = error.downcast_ref::<postgres::Error>();
-    error.and_then(postgres::Error::code) == Some(state)
+    let error = error.downcast_ref::<tokio_postgres::Error>();
+    error.and_then(tokio_postgres::Error::code) == Some(state)
 }
 
 pub(super) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
@@ -141,7 +148,7 @@ impl Postgres {
     /// Runs something on the connection, which is made if there is none.
     fn with<T: Send>(
         &self,
-        work: impl FnOnce(&mut Connection) -> std::result::Result<T, postgres::Error> + Send,
+        work: impl FnOnce(&mut Connection) -> std::result::Result<T, Failed> + Send,
     ) -> Result<T> {
         let lost = || StoreError::Lost(self.name.clone());
         let mut slot = self.connection.borrow_mut();
@@ -153,28 +160,35 @@ impl Postgres {
         }
         let connection = slot.as_mut().ok_or_else(lost)?;
         let done = connection::outside(|| work(connection));
-        done.map_err(|error| {
-            let is_closed = slot.as_ref().is_none_or(|on| on.client.is_closed());
-            let is_lost = is_closed || error.code().is_none_or(is_end);
+        done.map_err(|failed| {
+            let is_closed = slot.as_ref().is_none_or(Connection::is_closed);
+            let (is_lost, error) = match failed {
+                Failed::Silent => (true, StoreError::Silent(self.name.clone())),
+                Failed::Refused(error) => {
+                    let is_lost = is_closed || error.code().is_none_or(is_end);
+                    (is_lost, refused(&self.name, error, is_lost))
+                }
+            };
             if is_lost {
                 connection::end(slot.take());
             }
-            refused(&self.name, error, is_lost)
+            error
         })
     }
 
-    /// Begins a change. `lock` locks what all changes lock, and returns the change's number.
-    fn start(&self, lock: &str) -> Result<Change<'_>> {
+    /// Begins a transaction. `lock` is its first query: that of a change locks what all changes lock, and
+    /// returns the change's number.
+    fn start(&self, begin: &str, lock: &str) -> Result<Change<'_>> {
         if self.is_changing.get() {
             return Err(StoreError::Busy(self.name.clone()));
         }
         let number = self.with(|on| {
-            on.client.batch_execute("BEGIN")?;
-            Ok(on.client.query_one(lock, &[])?.get(0))
+            on.batch(begin)?;
+            on.lock(lock)
         });
         let change = Change {
             db: self,
-            number: number.as_ref().map_or(0, |number| *number),
+            number: number.as_ref().map_or(0, |number: &i64| *number),
             is_committed: false,
             has_failed: Cell::new(false),
         };
@@ -193,7 +207,7 @@ impl Postgres {
                     "aborted" => return Err(StoreError::Lost(self.name.clone())),
                     _ => {} // the server has not seen yet that the connection is gone
                 },
-                Ok(_) => break,
+                Ok(_) | Err(StoreError::Silent(_)) => break,
                 Err(_) => {}
             }
             sleep(OUTCOME_WAIT);
@@ -209,7 +223,7 @@ fn is_end(state: &SqlState) -> bool {
     code.starts_with("08") || code.starts_with("57P") || code == "25P03"
 }
 
-fn refused(name: &Path, error: postgres::Error, is_lost: bool) -> StoreError {
+fn refused(name: &Path, error: tokio_postgres::Error, is_lost: bool) -> StoreError {
     let path = name.to_owned();
     match error.code() {
         Some(&SqlState::LOCK_NOT_AVAILABLE) => StoreError::Busy(path),
@@ -245,20 +259,20 @@ impl Sql for Postgres {
 impl Database for Postgres {
     fn begin(&self) -> Result<Box<dyn Transaction + '_>> {
         Ok(Box::new(
-            self.start("SELECT txid_current() FROM register FOR UPDATE")?,
+            self.start(BEGIN, LOCK)?,
         ))
     }
 
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>> {
-        match self.start("SELECT txid_current() FROM register FOR UPDATE NOWAIT") {
+        match self.start(BEGIN, &format!("{LOCK} NOWAIT")) {
             Ok(change) => Ok(Some(Box::new(change))),
             Err(StoreError::Busy(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
-        self.with(|on| dump(on, each))?
+    fn moment(&self) -> Result<Box<dyn Moment + '_>> {
+        Ok(Box::new(self.start(BEGIN_MOMENT, "SELECT 0::int8")?))
     }
 
     /// The server checks what it reads, if its cluster has checksums.
@@ -267,28 +281,25 @@ impl Database for Postgres {
     }
 }
 
-/// All rows of all tables.
-fn dump(
-    on: &mut Connection,
-    each: DumpedRow<'_>,
-) -> std::result::Result<Result<()>, postgres::Error> {
-    let moment = on.client.build_transaction().read_only(true);
-    let mut moment = moment
-        .isolation_level(IsolationLevel::RepeatableRead)
-        .start()?;
-    let none: [&(dyn ToSql + Sync); 0] = [];
-    for table in tables() {
-        let mut rows = moment.query_raw(&format!("SELECT * FROM {table}"), none)?;
-        while let Some(row) = rows.next()? {
-            if let Err(error) = connection::read(&row).and_then(|row| each(table, row)) {
-                return Ok(Err(error));
+impl Moment for Change<'_> {
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+        for table in tables() {
+            let declare = format!("DECLARE dump_{table} NO SCROLL CURSOR FOR SELECT * FROM {table}");
+            self.db.with(|on| on.batch(&declare))?;
+            let fetch = format!("FETCH {DUMPED_AT_ONCE} FROM dump_{table}");
+            loop {
+                let rows = self.query(&fetch, &[])?;
+                if rows.is_empty() {
+                    break;
+                }
+                rows.into_iter().try_for_each(|row| each(table, row))?;
             }
         }
+        Ok(())
     }
-    Ok(Ok(()))
 }
 
-/// A change under way.
+/// A transaction: of a change, or to read what one moment has.
 struct Change<'d> {
     db: &'d Postgres,
     number: i64,
@@ -323,11 +334,11 @@ impl Begun for Change<'_> {
                 error: why,
             });
         }
-        let done = self.db.with(|on| on.client.batch_execute("COMMIT"));
+        let done = self.db.with(|on| on.batch("COMMIT"));
         self.is_committed = true;
         self.db.is_changing.set(false);
         match done {
-            Err(StoreError::Lost(_)) => self.db.outcome(self.number),
+            Err(StoreError::Lost(_) | StoreError::Silent(_)) => self.db.outcome(self.number),
             done => done,
         }
     }
@@ -339,11 +350,7 @@ impl Drop for Change<'_> {
             return;
         }
         // Without an answer the connection goes, and the change with it.
-        if self
-            .db
-            .with(|on| on.client.batch_execute("ROLLBACK"))
-            .is_err()
-        {
+        if self.db.with(|on| on.batch("ROLLBACK")).is_err() {
             connection::end(self.db.connection.take());
         }
         self.db.is_changing.set(false);

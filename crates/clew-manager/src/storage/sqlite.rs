@@ -3,7 +3,10 @@
 mod upgrade;
 
 use super::value::{Row, Value};
-use super::{Begun, Database, DumpedRow, LAYOUT_VERSION, Result, SCHEMA, Sql, Transaction, tables};
+use super::{
+    Begun, Database, DumpedRow, LAYOUT_VERSION, Moment, Result, SCHEMA, Sql, Tables, Transaction,
+    tables,
+};
 use crate::error::StoreError;
 use clew_keys::files::MODE_SECRET;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -108,8 +111,9 @@ fn copy(db: &Connection, path: &Path, to: &Path) -> Result<()> {
 fn configure(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(LOCK_WAIT)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Every commit reaches the disk before it is answered, the directory entry included.
-    db.pragma_update(None, "synchronous", "EXTRA")?;
+    // Every commit reaches the disk before it is answered; readers, and a backup, go on beside it.
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "foreign_keys", true)
 }
 
@@ -138,6 +142,7 @@ struct Sqlite<C> {
     path: PathBuf,
 }
 
+/// A transaction.
 type Locked<'d> = Sqlite<rusqlite::Transaction<'d>>;
 
 impl Sqlite<Box<Connection>> {
@@ -165,11 +170,14 @@ impl Database for Sqlite<Box<Connection>> {
         }
     }
 
-    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+    fn moment(&self) -> Result<Box<dyn Moment + '_>> {
         let deferred = TransactionBehavior::Deferred;
-        let moment = rusqlite::Transaction::new_unchecked(&self.db, deferred);
-        let moment = moment.map_err(refused(&self.path))?;
-        dump(&moment, &self.path, each)
+        let db = rusqlite::Transaction::new_unchecked(&self.db, deferred);
+        let db = db.map_err(refused(&self.path))?;
+        let path = self.path.clone();
+        let moment = Sqlite { db, path };
+        moment.version()?; // the moment is that of the first statement
+        Ok(Box::new(moment))
     }
 
     fn check(&self) -> Result<()> {
@@ -186,18 +194,20 @@ impl Database for Sqlite<Box<Connection>> {
     }
 }
 
-/// All rows of all tables.
-fn dump(db: &Connection, path: &Path, each: DumpedRow<'_>) -> Result<()> {
-    for table in tables() {
-        let query = format!("SELECT * FROM {table}");
-        let mut statement = db.prepare(&query).map_err(refused(path))?;
-        let width = statement.column_count();
-        let mut rows = statement.query([]).map_err(refused(path))?;
-        while let Some(row) = rows.next().map_err(refused(path))? {
-            each(table, read(row, width).map_err(refused(path))?)?;
+impl Moment for Locked<'_> {
+    fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
+        let path = &self.path;
+        for table in tables() {
+            let query = format!("SELECT * FROM {table}");
+            let mut statement = self.db.prepare(&query).map_err(refused(path))?;
+            let width = statement.column_count();
+            let mut rows = statement.query([]).map_err(refused(path))?;
+            while let Some(row) = rows.next().map_err(refused(path))? {
+                each(table, read(row, width).map_err(refused(path))?)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Begun for Locked<'_> {

@@ -106,6 +106,11 @@ impl<S: Sql + ?Sized> Tables for S {
         })
     }
 
+    fn last_place(&self) -> Result<Option<u64>> {
+        let query = "SELECT max(place) FROM outbox";
+        Ok(one(self, query, &[], |row| row.take())?.flatten())
+    }
+
     fn sent(&self, kind: u8) -> Result<Vec<(Vec<u8>, u64)>> {
         let query = "SELECT body, place FROM outbox WHERE kind = ?1 AND place IS NOT NULL";
         all(self, query, &[kind.into()], |row| {

@@ -6,6 +6,7 @@
 //!   2 table   its name
 //!   3 row     of the table before it: values
 //!   4 file    length of the path (2), path within the directory, content
+//!   6 more    of the file before it
 //!   5 end     SHA-256 of everything before this record
 //! ```
 
@@ -13,19 +14,22 @@ mod record;
 
 use super::check::check_tables;
 use super::create::{beside, folders, place, settle};
-use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store};
+use super::{GROUP_FILE, ISSUER_KEY, LOG, SERVICE_TLS, Store};
 use crate::error::StoreError;
-use crate::storage::{self, LAYOUT_VERSION, Row, Transaction};
+use crate::storage::{self, LAYOUT_VERSION, Moment, Row, Transaction};
 use clew_evidence::{GroupFile, GroupId};
 use clew_keys::files::{self, IfExists, MODE_PUBLIC, MODE_SECRET, directory};
 use record::{Kind, Reader, Writer};
-use std::fs::{self, DirBuilder};
-use std::io::{Read, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Witnesses that the public ones are copied from.
 const WITNESSES_KEPT: &str = "issuer/witnesses";
+
+/// Bytes of a file in one record.
+const PART_BYTES: u64 = 1 << 24;
 
 /// What a backup has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,20 +42,55 @@ pub struct Backup {
     pub has_keys: bool,
 }
 
+/// What goes into a backup with the store, below the same directory.
+pub trait Beside {
+    /// Fixes its moment, while no process changes the store.
+    ///
+    /// # Errors
+    /// [`StoreError`]: there is no backup then.
+    fn fix(&mut self) -> Result<(), StoreError>;
+
+    /// The files as of that moment, each with its path within the group's directory: `log/NAME`.
+    ///
+    /// # Errors
+    /// [`StoreError`]: there is no backup then.
+    fn files(&mut self) -> Result<Vec<(PathBuf, File)>, StoreError>;
+}
+
+/// Writes a file, in parts if it is long.
+fn write_file(writer: &mut Writer<'_>, path: &Path, mut file: File) -> Result<(), StoreError> {
+    let part = |from: &mut File| {
+        let mut bytes = Vec::new();
+        let read = from.take(PART_BYTES).read_to_end(&mut bytes);
+        read.map_err(StoreError::io(path)).map(|_| bytes)
+    };
+    let first = part(&mut file)?;
+    writer.record(Kind::File, &record::file(path, &first)?)?;
+    loop {
+        let more = part(&mut file)?;
+        if more.is_empty() {
+            return Ok(());
+        }
+        writer.record(Kind::More, &more)?;
+    }
+}
+
 impl Store {
     /// Writes the store as it is at one moment: all rows of the database, and the witnesses of the rebase
     /// in force. With `keys` also the issuer key and the service's certificate, as they stand on disk.
-    /// The trustees' dealt shares are never in it. `now` is in nanoseconds since 1970.
+    /// The trustees' dealt shares are never in it. `beside` adds files of the same moment: no process
+    /// changes the store between the two. `now` is in nanoseconds since 1970.
     ///
-    /// With SQLite, changes wait until the rows are written, 10 s at most, and are refused then.
+    /// Others go on changing the store meanwhile.
     ///
     /// # Errors
-    /// The database's; [`StoreError::Backup`] if `to` cannot be written.
+    /// The database's; [`StoreError::Backup`] if `to` cannot be written, or `beside` read.
     pub fn backup(
         &self,
         to: &mut (dyn Write + Send),
         keys: bool,
         now: u64,
+        mut beside: Option<&mut dyn Beside>,
     ) -> Result<Backup, StoreError> {
         let made = Backup {
             group: self.group.id(),
@@ -62,20 +101,42 @@ impl Store {
         let layout = u32::try_from(LAYOUT_VERSION).unwrap_or_default();
         let about = [&layout.to_be_bytes()[..], &made.group.0, &now.to_be_bytes()];
         writer.record(Kind::About, &about.concat())?;
+        let moment = self.moment_with(beside.as_deref_mut())?;
         let mut table = "";
-        self.db.dump(&mut |of, row| {
+        moment.dump(&mut |of, row| {
             if of != table {
                 table = of;
                 writer.record(Kind::Table, table.as_bytes())?;
             }
             writer.record(Kind::Row, &record::row(row))
         })?;
+        drop(moment);
         for path in self.files(keys)? {
-            let content = fs::read(self.dir.join(&path)).map_err(StoreError::io(&path))?;
-            writer.record(Kind::File, &record::file(&path, &content)?)?;
+            let on_disk = self.dir.join(&path);
+            let file = File::open(&on_disk).map_err(StoreError::io(&on_disk))?;
+            write_file(&mut writer, &path, file)?;
+        }
+        for (path, file) in beside.map_or(Ok(Vec::new()), Beside::files)? {
+            write_file(&mut writer, &path, file)?;
         }
         writer.end()?;
         Ok(made)
+    }
+
+    /// The database as it is now, and the rest of the backup as of the same moment.
+    fn moment_with(
+        &self,
+        beside: Option<&mut (dyn Beside + '_)>,
+    ) -> Result<Box<dyn Moment + '_>, StoreError> {
+        let Some(beside) = beside else {
+            return self.db.moment();
+        };
+        let other = storage::open(&self.dir)?;
+        let lock = other.begin()?;
+        let moment = self.db.moment()?;
+        beside.fix()?;
+        drop(lock);
+        Ok(moment)
     }
 
     /// The files of a backup, by their paths within the directory.
@@ -178,7 +239,7 @@ fn fill(
     dir: &Path,
     backup: &mut Backup,
 ) -> Result<GroupFile, StoreError> {
-    let mut table = None;
+    let (mut table, mut last) = (None, None);
     loop {
         match reader.record()? {
             (Kind::Table, name) => {
@@ -194,7 +255,11 @@ fn fill(
             (Kind::File, file) => {
                 let (path, content) = record::read_file(&file)?;
                 backup.has_keys |= path == Path::new(ISSUER_KEY);
-                write_file(dir, path, content)?;
+                last = Some(restore_file(dir, path, content)?);
+            }
+            (Kind::More, content) => {
+                let path = last.as_ref().ok_or_else(|| damaged("it has a part of no file"))?;
+                append(path, &content).map_err(StoreError::io(path))?;
             }
             (Kind::End, _) => break,
             (Kind::About, _) => return Err(damaged("it begins twice")),
@@ -207,12 +272,19 @@ fn fill(
     }
 }
 
-/// Writes a file of the issuer's folder.
-fn write_file(dir: &Path, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+fn append(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Writes a file of the issuer's folder or of the log's, and returns where.
+fn restore_file(dir: &Path, path: &Path, content: &[u8]) -> Result<PathBuf, StoreError> {
     let is_plain = |part| matches!(part, Component::Normal(_));
     let is_wanted = path == Path::new(ISSUER_KEY)
         || path.starts_with(SERVICE_TLS)
-        || path.starts_with(WITNESSES_KEPT);
+        || path.starts_with(WITNESSES_KEPT)
+        || path.parent() == Some(Path::new(LOG));
     if !is_wanted || !path.components().all(is_plain) {
         return Err(damaged("it has a file that a store does not have"));
     }
@@ -223,5 +295,6 @@ fn write_file(dir: &Path, path: &Path, content: &[u8]) -> Result<(), StoreError>
     made.map_err(StoreError::io(folder))?;
     files::write_atomically(&path, content, MODE_SECRET, IfExists::Refuse)
         .and_then(|()| files::sync_directory(directory(folder)))
-        .map_err(StoreError::io(&path))
+        .map_err(StoreError::io(&path))?;
+    Ok(path)
 }

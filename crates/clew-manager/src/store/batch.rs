@@ -132,6 +132,7 @@ impl Store {
         salt: Salts<'_>,
     ) -> Result<Vec<Answered>, StoreError> {
         self.check_key(issuer)?;
+        self.check_not_halted()?;
         gamma(issuer)?;
         self.follow()?;
         let mut answers: Vec<Option<Answered>> = rounds.iter().map(|_| None).collect();

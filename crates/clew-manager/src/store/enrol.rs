@@ -72,6 +72,7 @@ impl Store {
         now: u64,
     ) -> Result<Place<'a>, StoreError> {
         self.check_key(issuer)?;
+        self.check_not_halted()?;
         let Locked {
             transaction, group, ..
         } = self.lock()?;

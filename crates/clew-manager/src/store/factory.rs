@@ -52,6 +52,7 @@ impl Store {
         rng: &mut impl CryptoRng,
     ) -> Result<FactoryFile, StoreError> {
         self.check_key(issuer)?;
+        self.check_not_halted()?;
         gamma(issuer)?;
         if until <= now {
             return Err(StoreError::FactoryOver);

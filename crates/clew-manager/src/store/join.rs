@@ -88,6 +88,7 @@ impl Store {
         rng: &mut impl CryptoRng,
     ) -> Result<InvitationFile, StoreError> {
         self.check_key(issuer)?;
+        self.check_not_halted()?;
         gamma(issuer)?;
         let transaction = self.db.begin()?;
         free(&*transaction, &name)?;

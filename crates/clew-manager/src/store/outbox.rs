@@ -83,6 +83,14 @@ impl Store {
         Ok(true)
     }
 
+    /// The last place in the log that an entry of this store has; `None` if the log has none of them.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn last_place(&self) -> Result<Option<u64>, StoreError> {
+        self.db.last_place()
+    }
+
     /// The places in the log of all epochs that are there, by epoch.
     ///
     /// # Errors

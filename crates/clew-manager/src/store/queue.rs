@@ -14,6 +14,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchMachine`], [`StoreError::AlreadyRevoked`]; then none is queued.
     pub fn queue(&mut self, machines: &[Name], now: u64) -> Result<usize, StoreError> {
+        self.check_not_halted()?;
         let transaction = self.db.begin()?;
         let mut queued = 0;
         for machine in rows_of(&*transaction, machines)? {

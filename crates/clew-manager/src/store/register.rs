@@ -4,11 +4,11 @@ use super::{Locked, Store, read_group};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
-    Checkpoint, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, WallTime,
+    Checkpoint, EntryKey, GroupFile, RegisterEntry, RegisterHead, Row as EvidenceRow, WallTime,
     appended_nodes, consistency, inclusion, root, sign_part,
 };
-use clew_group::EpochId;
-use clew_group::curve::{G1, Scalar};
+use clew_group::curve::{G1, G2, Scalar};
+use clew_group::{EpochId, PublicKey};
 use clew_keys::IssuerKeyFile;
 
 /// A machine's row in the register.
@@ -27,6 +27,21 @@ impl Machine {
     /// x of the machine, derived from the issuer's seed.
     pub fn x(&self, issuer: &IssuerKeyFile) -> Scalar {
         issuer.derive_x(&self.salt, self.entry.name.as_str())
+    }
+
+    /// Whether the row's salt is the one that its credential was made with.
+    pub(crate) fn fits(&self, group: &GroupFile, issuer: &IssuerKeyFile) -> bool {
+        let x = self.x(issuer);
+        match (&self.entry.key, group.first_public_key()) {
+            (EntryKey::Bbs04(own), PublicKey::Bbs04(_)) => {
+                G2::generator().mul(&x).to_bytes() == **own
+            }
+            (EntryKey::Xr(device), PublicKey::Xr(public)) => {
+                let points = [&self.entry.credential, &device.commitment].map(|b| G1::from_bytes(b));
+                matches!(points, [Ok(a), Ok(c)] if public.certifies(&a, &c, &x))
+            }
+            _ => false,
+        }
     }
 
     /// A of the machine.

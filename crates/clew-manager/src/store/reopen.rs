@@ -24,9 +24,12 @@ impl Store {
         match dealing.recorded(&self.group) {
             Ok(0) => Err(DkgError::Purpose.into()),
             Ok(epoch) => Ok(epoch),
-            Err(_) => self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
-                Ok((change(issuer, dealing, group)?, Vec::new()))
-            }),
+            Err(_) => {
+                self.check_not_halted()?;
+                self.new_epoch(issuer, when, |_, group| {
+                    Ok((change(issuer, dealing, group)?, Vec::new()))
+                })
+            }
         }
     }
 }

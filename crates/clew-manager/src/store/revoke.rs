@@ -1,14 +1,13 @@
-//! New epochs: machines are revoked, V starts anew.
+//! New epochs.
 
 use super::register::{write_checkpoint, write_head};
-use super::witnesses;
 use super::{LOG_EPOCH, Locked, Machine, Store, epoch_body, key_of, read_group};
 use crate::error::StoreError;
 use crate::index::Progress;
 use crate::storage::{Tables, Transaction};
 use clew_evidence::{
-    Change, EpochRecord, GroupFile, GroupLog, MAX_EPOCHS, MAX_REBASE_ROWS, MAX_STEPS,
-    MAX_STEPS_PER_RECORD, Name, WallTime, sign_part,
+    Change, EpochRecord, GroupFile, GroupLog, MAX_EPOCHS, MAX_STEPS, MAX_STEPS_PER_RECORD, Name,
+    WallTime, sign_part,
 };
 use clew_group::{PublicKey, xr};
 use clew_keys::{IssuerKey, IssuerKeyFile};
@@ -39,7 +38,7 @@ impl EpochStart {
     }
 
     /// The same, not before the newest record.
-    fn checked(self, group: &GroupFile) -> Result<Self, StoreError> {
+    pub(super) fn checked(self, group: &GroupFile) -> Result<Self, StoreError> {
         if self.start < self.now {
             return Err(StoreError::StartInThePast);
         }
@@ -94,12 +93,15 @@ impl Store {
         if machines.is_empty() && steps {
             return Err(StoreError::NobodyToRevoke);
         }
-        self.new_epoch(issuer, when, progress, |db, group| {
+        let gamma = match &issuer.issuer {
+            IssuerKey::Xr(gamma) if steps => gamma,
+            _ => return self.new_rebase(issuer, machines, when, progress),
+        };
+        self.check_not_halted()?;
+        self.new_epoch(issuer, when, |db, group| {
             let rows = rows_of(db, machines)?;
-            Ok(match &issuer.issuer {
-                IssuerKey::Xr(gamma) if steps => (self::steps(group, gamma, issuer, &rows)?, rows),
-                _ => (rebased(&rows)?, rows),
-            })
+            check_salts(group, issuer, &rows)?;
+            Ok((self::steps(group, gamma, issuer, &rows)?, rows))
         })
     }
 
@@ -127,7 +129,7 @@ impl Store {
         log: Option<GroupLog>,
         when: EpochStart,
     ) -> Result<u32, StoreError> {
-        self.new_epoch(issuer, when, &mut |_, _| true, |_, group| {
+        self.new_epoch(issuer, when, |_, group| {
             match group.log_at(group.newest_epoch()) == log.as_ref() {
                 true => Err(StoreError::SameLog),
                 false => Ok((Change::Log(log.map(Box::new)), Vec::new())),
@@ -135,30 +137,22 @@ impl Store {
         })
     }
 
-    /// Adds an epoch: the change and the rows that it revokes come from `change`. Witnesses of a
-    /// rebase are on disk before the epoch is committed, and it is committed before they are public.
+    /// Adds an epoch that is not a rebase: the change and the rows that it revokes come from `change`.
     pub(super) fn new_epoch(
         &mut self,
         issuer: &IssuerKeyFile,
         when: EpochStart,
-        progress: Progress<'_>,
         change: impl FnOnce(&dyn Tables, &GroupFile) -> Result<(Change, Vec<Machine>), StoreError>,
     ) -> Result<u32, StoreError> {
         self.check_key(issuer)?;
-        let dir = self.dir.clone();
         let Locked {
             transaction, group, ..
         } = self.lock()?;
         let when = when.checked(group)?;
         let (change, revoked) = change(&*transaction, group)?;
-        let rebase = matches!(change, Change::Rebase { .. });
         let record = record(group, when, change)?;
         write(&*transaction, group, issuer, &record, &revoked)?;
         let after = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
-        if rebase {
-            let epoch = record.epoch;
-            witnesses::stage(&dir, &*transaction, &after, issuer, epoch, progress)?;
-        }
         let version = transaction.version()?;
         transaction.commit()?;
         (self.group, self.version) = (after, version);
@@ -167,7 +161,19 @@ impl Store {
     }
 }
 
-fn record(group: &GroupFile, when: EpochStart, change: Change) -> Result<EpochRecord, StoreError> {
+/// Refuses to revoke a row whose salt is damaged: its x would be another one, and the machine would go on.
+pub(super) fn check_salts(
+    group: &GroupFile,
+    issuer: &IssuerKeyFile,
+    rows: &[Machine],
+) -> Result<(), StoreError> {
+    match rows.iter().find(|row| !row.fits(group, issuer)) {
+        Some(row) => Err(StoreError::DamagedRow(row.entry.name.to_string())),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn record(group: &GroupFile, when: EpochStart, change: Change) -> Result<EpochRecord, StoreError> {
     let newest = group.newest_epoch();
     if newest as usize >= MAX_EPOCHS {
         return Err(StoreError::Full("epochs"));
@@ -183,7 +189,8 @@ fn record(group: &GroupFile, when: EpochStart, change: Change) -> Result<EpochRe
     })
 }
 
-fn write(
+/// Writes an epoch, and the register's head behind it.
+pub(super) fn write(
     transaction: &dyn Transaction,
     group: &GroupFile,
     issuer: &IssuerKeyFile,
@@ -203,8 +210,11 @@ fn write(
     }
     // Readers demand it: the record binds the register, and a checkpoint leads from there on.
     write_checkpoint(transaction, group, record.machines, issuer)?;
-    let (last, time) = (record.epoch_id(), record.made.as_nanos());
-    write_head(transaction, record.machines, last, time, issuer).map(drop)
+    // While a rebase was made, machines may have joined.
+    let present = group.register();
+    let time = record.made.max(present.time).as_nanos();
+    let last = record.epoch_id();
+    write_head(transaction, present.machines, last, time, issuer).map(drop)
 }
 
 /// The rows to revoke: registered, and never revoked before.
@@ -260,14 +270,4 @@ fn steps_since_rebase(group: &GroupFile) -> usize {
             _ => 0,
         });
     steps.sum()
-}
-
-/// The record that revokes these rows by a rebase.
-fn rebased(rows: &[Machine]) -> Result<Change, StoreError> {
-    if rows.len() > MAX_REBASE_ROWS {
-        return Err(StoreError::TooManyAtOnce(MAX_REBASE_ROWS));
-    }
-    let mut revoked: Vec<u32> = rows.iter().map(|row| row.entry.index).collect();
-    revoked.sort_unstable();
-    Ok(Change::Rebase { revoked })
 }

@@ -5,7 +5,6 @@
 //! rebase that was never made. V of a rebase is hashed from that record, so that a rebase of another
 //! history, after a backup was restored, has other witnesses.
 
-use super::epochs::RevokedRows;
 use super::search::{ROWS_PER_THREAD_MIN, by_threads};
 use super::{Machine, WITNESSES, register};
 use crate::error::StoreError;
@@ -26,6 +25,10 @@ use std::time::SystemTime;
 use zeroize::Zeroizing;
 
 const KEPT: &str = "issuer/witnesses";
+/// Where those of a rebase are made.
+const MAKING: &str = "issuer/rebase";
+/// Locked meanwhile.
+const MAKING_LOCK: &str = "issuer/rebase.lock";
 
 /// Rows that are computed at once: 16 buckets.
 const ROWS_AT_ONCE: usize = 16 * BUCKET_ROWS as usize;
@@ -62,60 +65,117 @@ fn buckets(folder: &Path) -> io::Result<BTreeMap<OsString, (u64, SystemTime)>> {
     entries.map(|entry| facts(entry?)).collect()
 }
 
-/// Computes the witnesses of every row in an epoch, and writes and syncs them in the issuer's folder.
-/// Holds [`ROWS_AT_ONCE`] rows in memory, and the x of those that are revoked.
-pub(super) fn stage(
-    dir: &Path,
-    db: &dyn Tables,
-    group: &GroupFile,
-    issuer: &IssuerKeyFile,
-    epoch: u32,
-    progress: Progress<'_>,
-) -> Result<(), StoreError> {
-    let folder = dir.join(KEPT).join(epoch.to_string());
-    remove(&folder)?;
-    fs::create_dir_all(&folder).map_err(StoreError::io(&folder))?;
-    let mut buckets = Buckets {
-        folder: &folder,
-        group,
-        issuer,
-        in_epoch: RevokedRows::read(db, issuer)?.issuer_in(group, issuer, epoch)?,
-        epoch,
-        done: 0,
-        waiting: Vec::with_capacity(ROWS_AT_ONCE),
-        progress,
-    };
-    register::for_each(db, |machine| buckets.add(machine))?;
-    buckets.compute()?;
-    for folder in [&folder, &dir.join(KEPT), &dir.join("issuer")] {
-        files::sync_directory(folder).map_err(StoreError::io(folder))?;
-    }
-    Ok(())
+/// The making of witnesses of a rebase, which one process at a time does for a store.
+pub(super) struct Making<'d> {
+    dir: &'d Path,
+    folder: PathBuf,
+    _lock: File,
 }
 
-/// The buckets of one rebase, as they are made.
-struct Buckets<'a> {
-    folder: &'a Path,
+impl<'d> Making<'d> {
+    /// # Errors
+    /// [`StoreError::Busy`] if another process is at it.
+    pub fn begin(dir: &'d Path) -> Result<Self, StoreError> {
+        let lock = super::lock_file(&dir.join(MAKING_LOCK))?;
+        Ok(Self {
+            dir,
+            folder: dir.join(MAKING),
+            _lock: lock.ok_or_else(|| StoreError::Busy(dir.to_owned()))?,
+        })
+    }
+
+    /// An empty folder of buckets of an epoch. `group` is the group with it.
+    pub fn buckets<'a>(
+        &self,
+        group: &'a GroupFile,
+        issuer: &'a IssuerKeyFile,
+        in_epoch: &'a EpochIssuer,
+        epoch: u32,
+        progress: Progress<'a>,
+    ) -> Result<Buckets<'a>, StoreError> {
+        remove(&self.folder)?;
+        fs::create_dir_all(&self.folder).map_err(StoreError::io(&self.folder))?;
+        Ok(Buckets {
+            folder: self.folder.clone(),
+            group,
+            issuer,
+            in_epoch,
+            epoch,
+            done: 0,
+            waiting: Vec::with_capacity(ROWS_AT_ONCE),
+            progress,
+        })
+    }
+
+    /// Keeps what was made as the witnesses of an epoch, synced. To be called under the database's write
+    /// lock, before the epoch is committed.
+    pub fn keep(&self, epoch: u32) -> Result<(), StoreError> {
+        let kept = self.dir.join(KEPT);
+        let folder = kept.join(epoch.to_string());
+        remove(&folder)?;
+        fs::create_dir_all(&kept).map_err(StoreError::io(&kept))?;
+        fs::rename(&self.folder, &folder).map_err(StoreError::io(&folder))?;
+        for folder in [&folder, &kept, &self.dir.join("issuer")] {
+            files::sync_directory(folder).map_err(StoreError::io(folder))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Making<'_> {
+    /// What is not kept is of a rebase that never was.
+    fn drop(&mut self) {
+        let _ = clear(&self.folder);
+    }
+}
+
+/// The buckets of one rebase, as they are made. Holds [`ROWS_AT_ONCE`] rows in memory.
+pub(super) struct Buckets<'a> {
+    folder: PathBuf,
     group: &'a GroupFile,
     issuer: &'a IssuerKeyFile,
-    in_epoch: EpochIssuer,
+    in_epoch: &'a EpochIssuer,
     epoch: u32,
+    /// Rows that are written.
     done: u32,
     waiting: Vec<Machine>,
     progress: Progress<'a>,
 }
 
 impl Buckets<'_> {
-    fn add(&mut self, machine: Machine) -> Result<(), StoreError> {
+    /// Adds the next row.
+    pub fn add(&mut self, machine: Machine) -> Result<(), StoreError> {
         self.waiting.push(machine);
         match self.waiting.len() < ROWS_AT_ONCE {
             true => Ok(()),
-            false => self.compute(),
+            false => self.finish(),
         }
     }
 
-    fn compute(&mut self) -> Result<(), StoreError> {
-        let (issuer, in_epoch) = (self.issuer, &self.in_epoch);
+    /// Adds the rows that the register got since, up to so many.
+    pub fn extend(&mut self, db: &dyn Tables, machines: u32) -> Result<(), StoreError> {
+        if machines <= self.done {
+            return Ok(());
+        }
+        // The last bucket may not be full: it is made again.
+        let last = self.done / BUCKET_ROWS;
+        self.done = last * BUCKET_ROWS;
+        let path = self.folder.join(last.to_string());
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::io(&path)(error));
+            }
+            _ => {}
+        }
+        for index in self.done..machines {
+            self.add(register::at(db, index)?)?;
+        }
+        self.finish()
+    }
+
+    /// Writes and syncs what was added.
+    pub fn finish(&mut self) -> Result<(), StoreError> {
+        let (issuer, in_epoch) = (self.issuer, self.in_epoch);
         let witnesses = by_threads(&self.waiting, ROWS_PER_THREAD_MIN, |machines| {
             let xs = machines.iter().map(|machine| machine.x(issuer));
             let xs: Zeroizing<Vec<Scalar>> = Zeroizing::new(xs.collect());
@@ -132,7 +192,7 @@ impl Buckets<'_> {
         let bytes = witness_file::encode(self.group.id(), self.epoch, self.done, rows);
         write_new(&path, &bytes).map_err(StoreError::io(&path))?;
         self.done += rows.len() as u32;
-        let machines = self.group.register().machines;
+        let machines = self.group.register().machines.max(self.done);
         match (self.progress)(self.done.into(), machines.into()) {
             true => Ok(()),
             false => Err(StoreError::Interrupted),

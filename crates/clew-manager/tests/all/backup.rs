@@ -22,7 +22,7 @@ fn lived() -> TestGroup {
 
 fn backup(acme: &TestGroup, keys: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let made = acme.store.backup(&mut bytes, keys, LATER).unwrap();
+    let made = acme.store.backup(&mut bytes, keys, LATER, None).unwrap();
     assert_eq!((made.group, made.has_keys), (acme.group().id(), keys));
     bytes
 }
@@ -86,7 +86,7 @@ fn a_backup_fits_either_database() {
     let store = Store::open(&file).unwrap();
     assert_eq!(all(&store), all(&acme.store));
     let mut again = Vec::new();
-    store.backup(&mut again, true, LATER).unwrap();
+    store.backup(&mut again, true, LATER, None).unwrap();
     assert_eq!(sorted(&again), sorted(&bytes));
     let taken = cluster::fresh(Path::new(&socket));
     let other = acme.folder.path().join("other");
@@ -170,7 +170,7 @@ fn sqlite_with_a_damaged_page_gives_no_wrong_answer() {
         .map(|m| acme.store.row(m).unwrap())
         .collect();
     let file = acme.dir.join("issuer/store.db");
-    let whole = fs::read(&file).unwrap();
+    let whole = settled(&acme.dir);
     let mut found = 0;
     for page in 0..whole.len() / 4096 {
         for at in [0, 3, 8, 100, 2_000, 4_000, 4_090] {

@@ -331,8 +331,9 @@ fn a_restored_store_replaces_no_newer_file() {
         let mut acme = TestGroup::new(scheme);
         acme.enrol("a");
         let database = acme.dir.join("issuer/store.db");
-        let backup = std::fs::read(&database).unwrap();
+        let backup = settled(&acme.dir);
         acme.revoke("a");
+        settled(&acme.dir);
         let published = std::fs::read(acme.store.group_file_path()).unwrap();
         std::fs::write(&database, backup).unwrap();
         let refused = Store::open(&acme.dir).map(drop).unwrap_err();
@@ -364,8 +365,9 @@ fn a_restored_store_replaces_no_newer_file() {
 fn a_restored_store_replaces_no_other_register() {
     let mut acme = TestGroup::new(Scheme::Xr);
     acme.enrol("a");
-    let backup = std::fs::read(acme.dir.join("issuer/store.db")).unwrap();
+    let backup = settled(&acme.dir);
     acme.enrol("b");
+    settled(&acme.dir);
     let published = std::fs::read(acme.store.group_file_path()).unwrap();
     let folder = acme.folder.path().join("restored");
     copy_all(&acme.dir, &folder);

@@ -7,6 +7,7 @@
 //! - [`Mirror`] is an auditor's copy of a log, which grows by entries that keep all rules.
 
 mod adding;
+mod backup;
 mod client;
 mod cosigning;
 mod mirror;
@@ -17,6 +18,7 @@ mod storage;
 mod store;
 mod witnesses;
 
+pub use backup::LogBackup;
 pub use client::{LogClient, LogClientError, check};
 pub use cosigning::{COSIGN_AGAIN, Status};
 pub use mirror::{AuditError, Audited, Mirror};

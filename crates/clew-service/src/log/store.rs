@@ -19,6 +19,9 @@ const KEY: &str = "log.key";
 const GROUP: &str = "group.clew";
 const PUBLIC: &str = "log.vkey";
 
+/// The files of a log beside its database, and whether they are secret.
+pub(super) const KEPT_FILES: [(&str, bool); 3] = [(KEY, true), (GROUP, false), (PUBLIC, false)];
+
 /// Most entries in an hour of one author who is not the manager.
 pub const ENTRIES_PER_HOUR_MAX: u32 = 3_600;
 /// Most bytes of an author's entries in an hour, if it is not the manager: 64 warrants of the largest size.
@@ -170,6 +173,11 @@ impl Log {
     /// Returns what its entries say.
     pub fn state(&self) -> &LogState {
         &self.state
+    }
+
+    /// The entries from place `first` on, before place `end`.
+    pub(crate) fn entries(&self, first: u64, end: u64) -> Result<Vec<Vec<u8>>> {
+        self.storage.entries(first, end)
     }
 
     /// Returns the witnesses that it asks: each with its key and address, in text.

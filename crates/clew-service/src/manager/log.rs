@@ -64,6 +64,13 @@ impl ManagedLog {
     }
 }
 
+impl ManagedLog {
+    /// A client of it.
+    pub fn client(&self) -> &LogClient {
+        &self.client
+    }
+}
+
 /// Requests that are passed on.
 struct Passed {
     http: Client,

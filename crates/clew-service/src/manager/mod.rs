@@ -4,6 +4,7 @@
 //! [`router`] has the paths of `spec/manager-service.md`. [`ManagerClient`] is the device's side, and
 //! [`follow`] brings a group file to what the feed has.
 
+mod behind;
 mod client;
 mod feed;
 mod follow;
@@ -18,6 +19,7 @@ mod rows;
 mod sender;
 mod worker;
 
+pub use behind::{BehindError, compare_with, compare_with_own};
 pub use client::ManagerClient;
 pub use feed::{BUNDLE_RECORDS, Feed, FeedError, FeedHead};
 pub use follow::{FollowError, Followed, follow};

@@ -52,6 +52,7 @@ pub(super) fn problem(error: &StoreError) -> Problem {
         StoreError::FactoryUsed(_) => (StatusCode::FORBIDDEN, "factory-used"),
         StoreError::FactoryOver => (StatusCode::FORBIDDEN, "factory-over"),
         StoreError::NoJoin => (StatusCode::FORBIDDEN, "no-join"),
+        StoreError::Halted(_) => return halted(),
         StoreError::Busy(_) => {
             return Problem::busy(BUSY_SECONDS, "the store is busy");
         }

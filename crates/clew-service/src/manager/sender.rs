@@ -89,7 +89,10 @@ impl Sender {
         let (back, returned) = sync_channel(1);
         tokio::spawn(send(log, received, back));
         let (logged, watched) = watch::channel(store.logged_epochs()?);
-        let standing = Arc::<RwLock<Standing>>::default();
+        let standing = Arc::new(RwLock::new(Standing {
+            is_halted: store.is_halted(), // until the log takes an entry
+            ..Standing::default()
+        }));
         let sent = Sent {
             logged: watched,
             standing: Arc::clone(&standing),
@@ -171,12 +174,14 @@ impl Sender {
             Some(Failed::Passing(why)) => Ok(self.failed(why)),
             Some(Failed::Fork) => {
                 self.change(|standing| standing.is_halted = true);
+                store.halt()?;
                 let why = "the log has another history of this group: another manager works with a \
                            copy of this store. No device joins and no epoch begins here";
                 Ok(self.failed(why.to_owned()))
             }
             None => {
                 self.pause = PAUSE[0];
+                store.resume()?;
                 let mut had = None;
                 self.change(|standing| {
                     had = standing.trouble.take();
@@ -281,9 +286,12 @@ pub async fn send_outbox(
         }
         count += places.len() as u64;
         match failed {
-            Some(Failed::Fork) => return Err(SendError::Fork),
+            Some(Failed::Fork) => {
+                store.halt()?;
+                return Err(SendError::Fork);
+            }
             Some(Failed::Passing(why)) => return Err(SendError::Refused(why)),
-            None => {}
+            None => store.resume()?,
         }
     }
 }

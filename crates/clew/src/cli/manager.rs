@@ -1,7 +1,7 @@
 //! A group's manager as a service: `clew manager`.
 
 use super::flow::duration;
-use super::{Asked, NewFile, parse_address};
+use super::{Asked, NewFile, Reached, parse_address};
 use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand, ValueEnum};
 use clew_evidence::Name;
@@ -15,7 +15,8 @@ Devices join with clew enrol --manager URL and follow epochs with clew update --
 that is printed has the fingerprint of the service's own certificate: give it to devices as it is.
 If the group has a log, machines, epochs and authors get into it by themselves. A log that clew group
 create --with-log made is served below the same URL, at /log/.
-Other commands may work on DIR meanwhile. Give --listen an address that devices reach.";
+Other commands may work on DIR meanwhile. Give --listen an address that devices reach, or --address
+what reaches it. --listen 0.0.0.0:4910 takes connections to all addresses.";
 
 const PLAN_HELP: &str = "\
   1. manager   clew manager plan acme --trustees 3 --threshold 2
@@ -190,6 +191,12 @@ pub struct ManagerAuthors {
 pub struct ManagerCheck {
     /// Group's directory
     pub dir: PathBuf,
+    /// Do not compare the rows with the issuer key: about 1 ms a machine
+    #[arg(long)]
+    pub without_key: bool,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
 }
 
 /// `clew manager set-log`
@@ -210,6 +217,9 @@ pub struct ManagerServe {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4910", value_parser = parse_address)]
     pub listen: SocketAddr,
+    /// How devices reach it.
+    #[command(flatten)]
+    pub reached: Reached,
     /// Revoke machines of clew revoke --batch this often, as 1h [default: never]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub epoch_every: Option<Duration>,

@@ -1,5 +1,6 @@
 //! One module per command: from its arguments to its answer.
 
+mod bound;
 mod bundle;
 mod coverage;
 mod demo;

@@ -166,9 +166,28 @@ impl Folder {
         self.start_telling("manager at ", &[&serve[..], more].concat())
     }
 
+    /// Starts a process that tells no address, with variables of its environment.
+    pub fn spawn(&self, arguments: &[&str], variables: &[(&str, &Path)]) -> Served {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied()).stdout(Stdio::null());
+        let (child, url) = (command.spawn().unwrap(), String::new());
+        Served { child, url }
+    }
+
     /// Starts a process, and waits until it says a line that begins so.
     pub fn start_telling(&self, prefix: &str, arguments: &[&str]) -> Served {
+        self.start_with(prefix, arguments, &[])
+    }
+
+    /// The same with variables of its environment.
+    pub fn start_with(
+        &self,
+        prefix: &str,
+        arguments: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> Served {
         let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
         command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -2,6 +2,7 @@
 //! write entries. Nothing that was acknowledged is lost, and a second history is caught.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod answers;
 mod browser;
 mod faults;
 mod floods;

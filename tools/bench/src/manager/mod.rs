@@ -43,7 +43,7 @@ impl World {
             let dir = folder.path().join(name);
             let url = socket.map(cluster::fresh);
             let mut backup = Vec::new();
-            let made = from.backup(&mut backup, true, NOW);
+            let made = from.backup(&mut backup, true, NOW, None);
             made.map_err(io::Error::other)?;
             Store::restore(&mut &backup[..], &dir, url.as_deref(), None)
                 .and_then(|_| Store::open(&dir))

@@ -4,13 +4,16 @@ use super::url::Server;
 use crate::error::StoreError;
 use crate::storage::Result;
 use crate::storage::value::{Row, Value};
-use postgres::types::private::BytesMut;
-use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use postgres::{Client, Statement};
 use std::collections::HashMap;
 use std::error::Error;
+use std::io;
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, NoTls, Statement};
 
 /// For every connection: what is committed is on the disk, a lock is waited for 10 s, and a change whose
 /// process hangs gives its lock up.
@@ -20,54 +23,125 @@ const SETTINGS: &str = "SET synchronous_commit = on;
     SET idle_in_transaction_session_timeout = '5min';
     SET client_min_messages = warning";
 
-type Answered<T> = std::result::Result<T, postgres::Error>;
+/// How long the server may take for a statement, and for a connection. One that is stopped, or whose disk
+/// hangs, is given up then.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+/// The same for a statement that waits for a lock: longer than the server waits for it.
+const LOCK_WAIT: Duration = Duration::from_secs(15);
+
+/// Why a statement was not done.
+pub(super) enum Failed {
+    /// The server or the connection refused.
+    Refused(tokio_postgres::Error),
+    /// The server did not answer in time.
+    Silent,
+}
+
+type Answered<T> = std::result::Result<T, Failed>;
 
 pub(super) struct Connection {
-    pub(super) client: Client,
+    /// Has the task that talks with the server. It runs while an answer is waited for.
+    runtime: Runtime,
+    client: Client,
     /// Statements by their text, of which this crate has a fixed number.
     statements: HashMap<String, Statement>,
 }
 
 impl Connection {
     pub(super) fn new(server: &Server, name: &Path) -> Result<Self> {
-        let unreachable = |error: postgres::Error| StoreError::Unreachable {
-            database: name.to_owned(),
-            error: error.into(),
+        let unreachable = |failed| {
+            let error = match failed {
+                Failed::Refused(error) => error.into(),
+                Failed::Silent => Box::new(io::Error::from(io::ErrorKind::TimedOut)) as _,
+            };
+            let database = name.to_owned();
+            StoreError::Unreachable { database, error }
         };
         outside(|| {
-            let mut client = server.connect().map_err(unreachable)?;
-            client.batch_execute(SETTINGS).map_err(unreachable)?;
-            let fsync = client.query_one("SHOW fsync", &[]).map_err(unreachable)?;
-            let statements = HashMap::new();
-            match fsync.try_get(0) {
-                Ok("on") => Ok(Self { client, statements }),
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().build().map_err(StoreError::io(name))?;
+            let made = wait(&runtime, ANSWER_WAIT, server.0.connect(NoTls));
+            let (client, task) = made.map_err(unreachable)?;
+            runtime.spawn(task);
+            let on = Self {
+                runtime,
+                client,
+                statements: HashMap::new(),
+            };
+            on.batch(SETTINGS).map_err(unreachable)?;
+            let fsync = wait(
+                &on.runtime,
+                ANSWER_WAIT,
+                on.client.query_one("SHOW fsync", &[]),
+            );
+            match fsync.map_err(unreachable)?.try_get(0) {
+                Ok("on") => Ok(on),
                 _ => Err(StoreError::NoSync(name.to_owned())),
             }
         })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Runs commands.
+    pub(super) fn batch(&self, commands: &str) -> Answered<()> {
+        wait(
+            &self.runtime,
+            ANSWER_WAIT,
+            self.client.batch_execute(commands),
+        )
+    }
+
+    /// Runs a query that may wait for a lock and has one number.
+    pub(super) fn lock(&self, query: &str) -> Answered<i64> {
+        let row = wait(&self.runtime, LOCK_WAIT, self.client.query_one(query, &[]))?;
+        row.try_get(0).map_err(Failed::Refused)
     }
 
     pub(super) fn query(
         &mut self,
         query: &str,
         values: &[Value<'_>],
-    ) -> Answered<Vec<postgres::Row>> {
+    ) -> Answered<Vec<tokio_postgres::Row>> {
         let statement = self.prepared(query)?;
-        self.client.query(&statement, &parameters(values))
+        let (client, values) = (&self.client, parameters(values));
+        wait(
+            &self.runtime,
+            ANSWER_WAIT,
+            client.query(&statement, &values),
+        )
     }
 
     pub(super) fn execute(&mut self, command: &str, values: &[Value<'_>]) -> Answered<u64> {
         let statement = self.prepared(command)?;
-        self.client.execute(&statement, &parameters(values))
+        let (client, values) = (&self.client, parameters(values));
+        wait(
+            &self.runtime,
+            ANSWER_WAIT,
+            client.execute(&statement, &values),
+        )
     }
 
     fn prepared(&mut self, text: &str) -> Answered<Statement> {
         if let Some(statement) = self.statements.get(text) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(&text.replace('?', "$"))?;
-        self.statements.insert(text.to_owned(), statement.clone());
-        Ok(statement)
+        let words = text.replace('?', "$");
+        let made = wait(&self.runtime, ANSWER_WAIT, self.client.prepare(&words))?;
+        self.statements.insert(text.to_owned(), made.clone());
+        Ok(made)
     }
+}
+
+fn wait<T>(
+    runtime: &Runtime,
+    most: Duration,
+    work: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+) -> Answered<T> {
+    let done = runtime.block_on(async { tokio::time::timeout(most, work).await });
+    done.map_err(|_| Failed::Silent)?.map_err(Failed::Refused)
 }
 
 fn parameters<'v>(values: &'v [Value<'v>]) -> Vec<&'v (dyn ToSql + Sync)> {
@@ -116,7 +190,7 @@ impl ToSql for Value<'_> {
 }
 
 /// A row's values.
-pub(super) fn read(row: &postgres::Row) -> Result<Row> {
+pub(super) fn read(row: &tokio_postgres::Row) -> Result<Row> {
     let value = |at: usize| match *row.columns()[at].type_() {
         Type::INT8 => Some(row.try_get::<_, Option<i64>>(at).ok()?.map(Value::from)),
         Type::TEXT => {

@@ -2,17 +2,16 @@
 
 use crate::error::StoreError;
 use crate::storage::Result;
-use postgres::config::Host;
-use postgres::{Client, Config, NoTls};
 use std::net::IpAddr;
 use std::time::Duration;
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
-const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// How long a server whose host is gone is waited for.
 const GONE_WAIT: Duration = Duration::from_secs(30);
 
 /// A server, and how it is connected to.
-pub(super) struct Server(Config);
+pub(super) struct Server(pub(super) Config);
 
 impl Server {
     /// Reads a URL: `postgres://USER@HOST:PORT/DATABASE`, where HOST is a folder with a socket (its `/`
@@ -32,9 +31,6 @@ impl Server {
         if config.get_dbname().is_none() {
             return Err(StoreError::DatabaseUrl("it has no database".to_owned()));
         }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_WAIT);
-        }
         config.application_name("clew");
         config.tcp_user_timeout(GONE_WAIT);
         config.keepalives_idle(GONE_WAIT);
@@ -50,10 +46,6 @@ impl Server {
         let hosts = hosts.collect::<Vec<_>>().join(",");
         let database = self.0.get_dbname().unwrap_or_default();
         format!("postgres://{hosts}/{database}")
-    }
-
-    pub(super) fn connect(&self) -> std::result::Result<Client, postgres::Error> {
-        self.0.connect(NoTls)
     }
 }
 

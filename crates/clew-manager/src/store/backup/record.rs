@@ -26,11 +26,13 @@ pub(super) enum Kind {
     Row = 3,
     File = 4,
     End = 5,
+    More = 6,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        let all = [Self::About, Self::Table, Self::Row, Self::File, Self::End];
+        use Kind::{About, End, File, More, Row, Table};
+        let all = [About, Table, Row, File, End, More];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }

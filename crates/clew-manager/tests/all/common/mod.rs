@@ -154,6 +154,16 @@ impl TestGroup {
     }
 }
 
+/// The file of SQLite within a group's directory, with all that is in its log.
+pub fn settled(dir: &Path) -> Vec<u8> {
+    let path = dir.join("issuer/store.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let into = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let busy: i64 = database.query_row(into, [], |row| row.get(0)).unwrap();
+    assert_eq!(busy, 0);
+    fs::read(path).unwrap()
+}
+
 /// The buckets in a folder.
 pub struct Published(pub PathBuf);
 

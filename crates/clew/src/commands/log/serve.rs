@@ -2,18 +2,15 @@
 
 use super::audit::smallest_quorum;
 use super::most_of;
-use crate::cli::{Asked, LogServe, LogWitness, Reached};
+use crate::cli::{Asked, LogServe, LogWitness};
+use crate::commands::bound::Bound;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::flow::relay::Until;
 use crate::groups::read_group_file;
-use clew_service::http::{Certificate, Router, Server, ServerLimits, ServiceUrl};
 use clew_service::log::{
     Log, LogOptions, LogPages, LogService, Status as LogStatus, WitnessAddress, group_file_of,
 };
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
-use sd_notify::NotifyState;
-use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
@@ -43,10 +40,10 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
         }
     });
     let router = service.router();
-    bound.serve(router).await;
+    let served = bound.serve(router).await;
     told.abort();
     service.stop().await;
-    Ok(Status::Yes)
+    served.map(|()| Status::Yes)
 }
 
 /// The smallest quorum that the group had when the log was bound, if there is its group file.
@@ -142,39 +139,6 @@ pub async fn witness(arguments: &LogWitness) -> Result<Status, Failure> {
         logs: arguments.log.clone(),
         tell: |line| mention!("clew: {line}"),
     };
-    bound.serve(witness::router(store, options)).await;
-    Ok(Status::Yes)
-}
-
-/// A socket with its certificate, and the address that clients pin.
-struct Bound {
-    server: Server,
-    url: ServiceUrl,
-}
-
-impl Bound {
-    fn at(listen: SocketAddr, reached: &Reached, dir: &Path) -> Result<Self, Failure> {
-        let cannot = |what: &dyn std::fmt::Display| Failure::new(format!("{listen}: {what}"));
-        let listener = TcpListener::bind(listen).map_err(|error| cannot(&error))?;
-        let local = listener.local_addr().map_err(|error| cannot(&error))?;
-        let address = reached.address.clone().unwrap_or_else(|| local.to_string());
-        let host = address.rsplit_once(':').map_or(&*address, |(host, _)| host);
-        let host = host.trim_matches(['[', ']']).to_owned();
-        let certificate = Certificate::of(dir, &[host]).map_err(Failure::new)?;
-        let url = ServiceUrl::pinned(&address, certificate.pin());
-        let url = url.map_err(|error| Failure::new(format!("--address {address}: {error}")))?;
-        let limits = ServerLimits::default();
-        let server = Server::new(listener, Some(&certificate), limits);
-        let server = server.map_err(|error| cannot(&error))?;
-        Ok(Self { server, url })
-    }
-
-    /// Serves until a signal comes.
-    async fn serve(self, router: Router) {
-        let _ = sd_notify::notify(&[NotifyState::Ready]);
-        self.server
-            .run(router, crate::tunnel::over(Until::after(None)))
-            .await;
-        let _ = sd_notify::notify(&[NotifyState::Stopping]);
-    }
+    let served = bound.serve(witness::router(store, options)).await;
+    served.map(|()| Status::Yes)
 }

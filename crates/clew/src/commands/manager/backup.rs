@@ -8,7 +8,8 @@ use crate::random;
 use crate::secrets::{cannot_write, check_named};
 use clew_keys::files::{IfExists, MODE_SECRET, Pending};
 use clew_keys::sealed_stream::SealedWriter;
-use clew_manager::{ISSUER_KEY, Store};
+use clew_manager::{Beside, ISSUER_KEY, LOG, Store};
+use clew_service::log::LogBackup;
 use std::io::{BufWriter, Write};
 
 /// Bytes that are collected before they are written.
@@ -23,12 +24,15 @@ pub fn backup(arguments: &ManagerBackup) -> Result<Status, Failure> {
     let (file, pending) = Pending::create(output, MODE_SECRET, IfExists::Refuse).map_err(failed)?;
     let mut buffer = BufWriter::with_capacity(BUFFER, &file);
     let (keys, now) = (arguments.with_keys, clock::now_ns());
+    let dir = arguments.dir.join(LOG);
+    let mut log = dir.exists().then(|| LogBackup::new(&dir, keys));
+    let mut beside = log.as_mut().map(|log| log as &mut dyn Beside);
     match &secret {
-        None => drop(store.backup(&mut buffer, keys, now)?),
+        None => drop(store.backup(&mut buffer, keys, now, beside)?),
         Some(secret) => {
             let mut sealed =
                 SealedWriter::new(&mut buffer, secret, &mut random::os()).map_err(failed)?;
-            store.backup(&mut sealed, keys, now)?;
+            store.backup(&mut sealed, keys, now, beside.take())?;
             sealed.finish().map_err(failed)?;
         }
     }
@@ -83,7 +87,15 @@ pub fn restore(arguments: &ManagerRestore) -> Result<Status, Failure> {
 }
 
 pub fn check(arguments: &ManagerCheck) -> Result<Status, Failure> {
-    let group = Store::open(&arguments.dir)?.check()?;
+    let store = Store::open(&arguments.dir)?;
+    let group = store.check()?;
+    let has_key = !arguments.without_key && store.issuer_key_path().exists();
+    if has_key {
+        store.check_salts(&arguments.unlock.issuer(&store)?)?;
+    }
+    if !has_key {
+        say!("Rows are not compared with the issuer key: their salts may be damaged.");
+    }
     say!(
         "{}: whole: {} machines, epoch {}",
         arguments.dir.display(),

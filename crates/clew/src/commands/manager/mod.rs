@@ -8,24 +8,24 @@ mod plan;
 pub use authors::fingerprint;
 pub use plan::ready_on_board;
 
+use super::bound::Bound;
 use super::log::{Started, smallest_quorum};
 use crate::cli::{Manager, ManagerServe, ManagerSetLog};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::flow::relay::Until;
 use crate::random;
 use clew_keys::files::{IfExists, MODE_SECRET, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, LOG, LOG_URL, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
-use clew_service::http::{Certificate, Server, ServerLimits, ServiceUrl};
+use clew_service::http::ServiceUrl;
 use clew_service::log::{Log, LogPages};
 use clew_service::manager::{
-    ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, router,
+    BehindError, ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, compare_with,
+    compare_with_own, router,
 };
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 
 pub fn run(arguments: &Manager) -> Result<Status, Failure> {
@@ -69,48 +69,37 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     let mut secret = DirBuilder::new();
     let made = secret.recursive(true).mode(0o700).create(&tls);
     made.map_err(|error| Failure::io(&tls, &error))?;
-    let names = ["localhost".to_owned(), arguments.listen.ip().to_string()];
-    let certificate = Certificate::of(&tls, &names).map_err(Failure::new)?;
-    let cannot = |error| Failure::new(format!("cannot listen on {}: {error}", arguments.listen));
-    let listener = TcpListener::bind(arguments.listen).map_err(cannot)?;
-    let at = listener.local_addr().map_err(cannot)?;
-    let url = ServiceUrl::pinned(&at.to_string(), certificate.pin()).map_err(Failure::new)?;
+    let bound = Bound::at(arguments.listen, &arguments.reached, &tls)?;
+    let url = bound.url.clone();
     let options = ManagerOptions {
         epoch_every: arguments.epoch_every,
         clock: clock::now_ns,
         tell: |line| mention!("clew: {line}"),
     };
     crate::tunnel::run(async {
-        let server = Server::new(listener, Some(&certificate), ServerLimits::default());
-        let server = server.map_err(cannot)?;
         let mut own = own_log(&store, arguments, &url)?;
-        let log = managed(&store, arguments, &url, own.as_ref())?;
+        let log = managed(&store, arguments, &url, own.as_ref()).await?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
-        let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(certificate.pin()))?;
+        let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(bound.certificate.pin()))?;
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),
             None => say!("manager at {url}"),
         }
         own.as_ref().inspect(|own| own.warn());
-        let until = crate::tunnel::over(Until::after(None));
-        server
-            .run(
-                router(manager)
-                    .merge(board.router())
-                    .merge(rows.router(board.clone()))
-                    .merge(pages.router()),
-                until,
-            )
-            .await;
+        let router = router(manager)
+            .merge(board.router())
+            .merge(rows.router(board.clone()))
+            .merge(pages.router());
+        let served = bound.serve(router).await;
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;
         if let Some(own) = own.take() {
             own.service.stop().await;
         }
         match ended {
-            Ok(Ok(())) => Ok(Status::Yes),
+            Ok(Ok(())) => served.map(|()| Status::Yes),
             _ => Err(Failure::new("the store's thread ended")),
         }
     })
@@ -136,6 +125,7 @@ fn own_log(
     let log = Log::open(&dir, |path| arguments.unlock.log_key(path))?;
     match log.public() == named.key() {
         true => {
+            compare_with_own(store, &log).map_err(|error| behind(arguments, error))?;
             let pages = LogPages {
                 url: url.at("log").map_err(Failure::new)?.to_string(),
                 quorum: Some(smallest_quorum(store.group())),
@@ -147,7 +137,7 @@ fn own_log(
 }
 
 /// The log that the group file names: this service's own, or the one at the address that was set.
-fn managed(
+async fn managed(
     store: &Store,
     arguments: &ManagerServe,
     url: &ServiceUrl,
@@ -172,5 +162,27 @@ fn managed(
     let to = text.trim().parse();
     let to: ServiceUrl = to.map_err(|error| Failure::file(&path, error))?;
     let log = ManagedLog::remote(&to, named.key().clone()).map_err(Failure::new)?;
+    match compare_with(store, log.client()).await {
+        Err(BehindError::Unanswered(error)) => {
+            mention!("warning: the group's log does not answer: {error}");
+            mention!("whether it has entries that this store lacks is found out later");
+        }
+        compared => compared.map_err(|error| behind(arguments, error))?,
+    }
     Ok(Some(log))
+}
+
+/// What to do if store and log are not of the same time.
+fn behind(arguments: &ManagerServe, error: BehindError) -> Failure {
+    let hint = match &error {
+        BehindError::Store => {
+            "restore a newer backup. If there is none, give the group a new log, which begins with what \
+             this store has: clew group set-log"
+        }
+        BehindError::Log => {
+            "restore the log of the newest backup, or give the group a new log: clew group set-log"
+        }
+        _ => return Failure::file(&arguments.dir, error),
+    };
+    Failure::file(&arguments.dir, error).hint(hint)
 }

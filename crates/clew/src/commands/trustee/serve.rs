@@ -59,6 +59,7 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
             return Ok(Status::Yes);
         }
         mention!("clew: trustee {} asks {url}", context.identity.key.name());
+        crate::commands::bound::ready();
         tokio::select! {
             () = crate::tunnel::over(Until::after(None)) => Ok(Status::Yes),
             ended = context.serve() => ended,
