@@ -39,6 +39,8 @@ pub struct GroupFileReader {
     waiting: Vec<u8>,
     /// How many parts were taken: the number of the next one.
     taken: usize,
+    /// Whether checkpoints may stand between records.
+    is_of_feed: bool,
 }
 
 /// What a reader has, in the order of the file.
@@ -52,6 +54,15 @@ enum State {
 }
 
 impl GroupFileReader {
+    /// A reader of a file that comes in a feed's bundles (`spec/manager-service.md` section 3): behind the
+    /// records of each stand its checkpoints.
+    pub fn of_feed() -> Self {
+        Self {
+            is_of_feed: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes the next bytes of the file.
     ///
     /// # Errors
@@ -110,7 +121,7 @@ impl GroupFileReader {
         self.taken += 1;
         let part = Part::of(whole).ok_or(at(number, Rule::Truncated))?;
         let state = match state {
-            State::Parts(file) => file.with(&part),
+            State::Parts(file) => file.with(&part, self.is_of_feed),
             _ => Checked::founded(&part).map(|file| State::Parts(Box::new(file))),
         };
         state.map_err(|rule| at(number, rule))
@@ -150,9 +161,9 @@ impl Checked {
 
     /// Adds a part: its kind, its layout, its signature, then what it says beside the parts before
     /// it. The register is the last.
-    fn with(mut self: Box<Self>, part: &Part<'_>) -> Result<State, Rule> {
+    fn with(mut self: Box<Self>, part: &Part<'_>, is_of_feed: bool) -> Result<State, Rule> {
         match kind(part.body) {
-            Some(Kind::Epoch) if self.checkpoints.is_empty() => {
+            Some(Kind::Epoch) if is_of_feed || self.checkpoints.is_empty() => {
                 let record = EpochRecord::decode(self.genesis.scheme, part.body);
                 let record = record.ok_or(Rule::Layout)?;
                 self.check_signature(part)?;

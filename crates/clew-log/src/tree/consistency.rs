@@ -72,6 +72,32 @@ pub fn leads((before, old): Size, (entries, new): Size, hashes: &[Hash]) -> bool
     walk(first, rest, own, last) == Some((old, new))
 }
 
+/// Returns the roots of the first `before` and of all `entries`, made of the same nodes: if the second is
+/// right, so is the first. `node` gives roots of complete subtrees by level and index.
+///
+/// Returns `None` if `before` is zero or not below `entries`, or a node is missing.
+pub fn both_roots(
+    before: u64,
+    entries: u64,
+    mut node: impl FnMut(u32, u64) -> Option<Hash>,
+) -> Option<(Hash, Hash)> {
+    if before >= entries {
+        return None;
+    }
+    let hashes = consistency(before, entries, &mut node)?;
+    let (first, rest) = match before.is_power_of_two() {
+        true => (node(before.trailing_zeros(), 0)?, &hashes[..]),
+        false => hashes.split_first().map(|(first, rest)| (*first, rest))?,
+    };
+    let shared = (before - 1).trailing_ones();
+    walk(
+        first,
+        rest,
+        (before - 1) >> shared,
+        (entries - 1) >> shared,
+    )
+}
+
 /// Both roots that a proof leads to, from the node that both trees have.
 fn walk(first: Hash, hashes: &[Hash], mut own: u64, mut last: u64) -> Option<(Hash, Hash)> {
     let (mut old, mut new) = (first, first);
@@ -143,6 +169,10 @@ mod tests {
                 assert_eq!(hashes, expected, "{before} of {entries}");
                 let (old, new) = (size(&nodes, before), size(&nodes, entries));
                 assert!(leads(old, new, &hashes), "{before} of {entries}");
+                if before < entries {
+                    let both = both_roots(before, entries, at(&nodes));
+                    assert_eq!(both, Some((old.1, new.1)), "{before} of {entries}");
+                }
             }
         }
     }

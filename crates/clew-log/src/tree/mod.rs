@@ -7,7 +7,7 @@
 mod consistency;
 mod frontier;
 
-pub use consistency::{CONSISTENCY_HASHES_MAX, Size, consistency, leads};
+pub use consistency::{CONSISTENCY_HASHES_MAX, Size, both_roots, consistency, leads};
 pub use frontier::Frontier;
 
 use crate::{Hash, SIZE_MAX};

@@ -113,10 +113,16 @@ impl BoardService {
         }
     }
 
-    /// Checks that an author whom the board knows signed this request, now and for this path.
-    pub(crate) async fn check_user(&self, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
+    /// Checks that an author whom the board knows signed this request, now and for this path. Returns
+    /// the author's key.
+    pub(crate) async fn check_user(
+        &self,
+        headers: &HeaderMap,
+        path: &str,
+    ) -> Result<[u8; 32], Problem> {
         let user = self.reader(headers, path)?;
-        self.with(move |board| board.check_user(&user)).await
+        self.with(move |board| board.check_user(&user)).await?;
+        Ok(user)
     }
 
     /// The reader, if its ticket is for this path and of now.

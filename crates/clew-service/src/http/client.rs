@@ -3,6 +3,7 @@
 use super::{Pin, Problem, ServiceUrl, UrlError};
 use axum::Router;
 use axum::body::{Body, Bytes};
+use clew_wire::visible;
 use reqwest::header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -20,6 +21,8 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
 /// Largest body of a refusal that is read, in bytes.
 const PROBLEM_MAX: usize = 16 << 10;
+/// Characters of it that are shown.
+const PROBLEM_CHARS: usize = 400;
 
 /// A client of one service. Clones share its connections.
 ///
@@ -313,7 +316,7 @@ impl Client {
         });
         ClientError::Refused {
             url: self.url.to_string(),
-            problem,
+            problem: shown(problem),
         }
     }
 
@@ -329,6 +332,16 @@ impl Client {
                 reason: innermost(error),
             },
         }
+    }
+}
+
+/// A refusal as a terminal may show it: a server may write anything.
+fn shown(problem: Problem) -> Problem {
+    let cut = |text: &str| visible(&text.chars().take(PROBLEM_CHARS).collect::<String>());
+    Problem {
+        title: cut(&problem.title),
+        detail: cut(&problem.detail),
+        ..problem
     }
 }
 

@@ -1,5 +1,6 @@
 //! The connections that a server has open, and which one ends when there are too many.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::AbortHandle;
@@ -34,16 +35,23 @@ impl Connections {
         see(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Ends a connection if this host, or the server, has all that it may have: the oldest one without
-    /// a request under way, or else the oldest.
+    /// Ends a connection if this host, or the server, has all that it may have: one of this host, or of the
+    /// host that has most of them. So whoever has few keeps them. It is the oldest one without a request
+    /// under way, or else the oldest.
     pub(super) fn make_room(&self, host: IpAddr) {
         self.with(|all| {
-            let of_host = all.iter().filter(|held| held.host == host).count();
-            let is_hosts_turn = of_host >= self.most_of_host;
-            if !is_hosts_turn && all.len() < self.most {
-                return;
+            let mut of_hosts = HashMap::<IpAddr, usize>::new();
+            for held in &*all {
+                *of_hosts.entry(held.host).or_default() += 1;
             }
-            let may_end = |held: &Held| !is_hosts_turn || held.host == host;
+            let own = of_hosts.get(&host).copied().unwrap_or(0);
+            let most = of_hosts.into_iter().max_by_key(|(_, count)| *count);
+            let from = match most {
+                _ if own >= self.most_of_host => host,
+                Some((most, _)) if all.len() >= self.most => most,
+                _ => return,
+            };
+            let may_end = |held: &Held| held.host == from;
             let idle = all.iter().position(|held| may_end(held) && !held.is_asked);
             if let Some(at) = idle.or_else(|| all.iter().position(may_end)) {
                 all.remove(at).task.abort();
@@ -95,5 +103,35 @@ pub(crate) fn host(from: IpAddr) -> IpAddr {
             let prefix = u128::from(v6) >> 64 << 64;
             IpAddr::V6(prefix.into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections(runtime: &tokio::runtime::Runtime, hosts: &[u8], most: usize) -> Arc<Connections> {
+        let connections = Connections::new(most, most);
+        for (number, host) in hosts.iter().enumerate() {
+            let task = runtime.spawn(std::future::pending::<()>());
+            let number = number as u64;
+            connections.add(number, IpAddr::from([10, 0, 0, *host]), task.abort_handle());
+            // All have a request under way, but for the one of a host that just came.
+            connections.set_asked(number, *host != 9);
+        }
+        connections
+    }
+
+    #[test]
+    fn who_has_few_connections_keeps_them() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let full = connections(&runtime, &[9, 1, 1, 2, 2, 2], 6);
+        for newcomer in [3, 3, 1] {
+            full.make_room(IpAddr::from([10, 0, 0, newcomer]));
+            let left = full.with(|all| all.iter().map(|held| held.number).collect::<Vec<_>>());
+            assert!(left.contains(&0), "{left:?}");
+        }
+        let left = full.with(|all| all.len());
+        assert_eq!(left, 5, "one ended, and then there was room");
     }
 }

@@ -198,6 +198,22 @@ impl LogClient {
             .await
     }
 
+    /// Returns whether a checkpoint continues an earlier one: `false` is a fork. Each is a size and a root.
+    ///
+    /// # Errors
+    /// The log does not answer, or its tiles are not those of the newer checkpoint, which proves nothing.
+    pub async fn continues(&self, old: (u64, Hash), new: (u64, Hash)) -> Result<bool> {
+        if old.0 == new.0 {
+            return Ok(old.1 == new.1);
+        }
+        let made = self.with_nodes(new.0, |node| tree::both_roots(old.0, new.0, node));
+        let (before, now) = made.await?;
+        match now == new.1 {
+            true => Ok(before == old.1),
+            false => Err(LogClientError::Answer("a tile of its checkpoint's tree")),
+        }
+    }
+
     /// Makes something of the nodes of a log of that size: once to learn which, then with them.
     async fn with_nodes<T>(
         &self,

@@ -18,7 +18,7 @@ const WAIT_FILE: Duration = Duration::from_secs(600);
 /// Longest proof in bytes: of an entry, with its checkpoint.
 const PROOF_MAX: usize = 1 << 18;
 /// Largest group file that is fetched, in bytes.
-const GROUP_MAX: usize = 1 << 30;
+const GROUP_MAX: usize = 256 << 20;
 
 /// A client of one manager.
 #[derive(Clone, Debug)]

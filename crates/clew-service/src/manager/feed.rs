@@ -5,7 +5,7 @@
 //! changes.
 
 use axum::body::Bytes;
-use clew_evidence::{GroupFile, GroupId, HEADER};
+use clew_evidence::{GroupFile, GroupFileError, GroupFileReader, GroupId, HEADER};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use thiserror::Error;
@@ -97,6 +97,12 @@ impl Bundle {
         let records = self.records.get(..records)?;
         let checkpoints = self.checkpoints.get(..checkpoints)?;
         Some([records, checkpoints].concat())
+    }
+
+    /// Has a reader check it behind the bundles before it.
+    pub fn read(&self, reader: &mut GroupFileReader) -> Result<(), GroupFileError> {
+        let mut parts = self.records.iter().chain(&self.checkpoints);
+        parts.try_for_each(|part| reader.push(part))
     }
 
     /// Reads a bundle of so many records with all its checkpoints.

@@ -3,7 +3,9 @@
 use super::feed::{BUNDLE_RECORDS, cut, joined};
 use super::{FeedError, FeedHead, ManagerClient};
 use crate::http::ClientError;
-use clew_evidence::{GroupFile, GroupFileError, GroupId, short_epoch_id};
+use clew_evidence::{
+    GroupFile, GroupFileError, GroupFileReader, GroupId, HEADER, short_epoch_id,
+};
 use thiserror::Error;
 
 /// What came of it.
@@ -104,9 +106,15 @@ pub async fn follow(
     let (mut bundles, _) = cut(bytes)?;
     let known = newest as usize / BUNDLE_RECORDS; // the bundle of the newest record
     bundles.truncate(known);
+    // Each bundle is checked as it comes: nobody signed how many there are.
+    let mut reader = GroupFileReader::of_feed();
+    reader.push(HEADER)?;
+    bundles.iter().try_for_each(|known| known.read(&mut reader))?;
     let full = head.records as usize / BUNDLE_RECORDS;
     for number in known..full {
-        bundles.push(client.bundle(number, BUNDLE_RECORDS, None).await?);
+        let bundle = client.bundle(number, BUNDLE_RECORDS, None).await?;
+        bundle.read(&mut reader)?;
+        bundles.push(bundle);
     }
     let before: usize = bundles.iter().map(|bundle| bundle.checkpoints.len()).sum();
     let left = (head.checkpoints as usize)
@@ -114,10 +122,13 @@ pub async fn follow(
         .ok_or(FeedError::Head)?;
     let records = head.records as usize - full * BUNDLE_RECORDS;
     if records + left > 0 {
-        bundles.push(client.bundle(full, records, Some(left)).await?);
+        let bundle = client.bundle(full, records, Some(left)).await?;
+        bundle.read(&mut reader)?;
+        bundles.push(bundle);
     }
+    reader.push(&head.register)?;
+    let newer = reader.finish()?;
     let bytes = joined(&bundles, &head.register);
-    let newer = GroupFile::from_bytes(&bytes)?;
     check(group, &newer)?;
     let is_current = newer.newest_epoch() == newest && newer.checkpoints().len() == had;
     match is_current {

@@ -1,9 +1,9 @@
 //! The group's log behind the manager: in this process, or at another address.
 
 use crate::http::{Client, ClientError, Problem, ServiceUrl};
-use crate::log::{LogClient, LogClientError, LogService, routes};
+use crate::log::{LogClient, LogClientError, LogService, Status, routes};
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -11,14 +11,18 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use clew_log::VerifierKey;
 use clew_log::tile::{ENTRY_BYTES_MAX, Tile};
+use futures_util::stream;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Longest wait for another log.
 const WAIT: Duration = Duration::from_secs(45);
 /// Most requests that are passed on at once: each may hold an answer of [`ANSWER_MAX`].
 const PASSED_MAX: usize = 8;
+/// Bytes that are handed to a connection at once.
+const PART_BYTES: usize = 64 << 10;
 /// Most bytes of an answer: of a bundle of entries.
 const ANSWER_MAX: usize = 256 * (2 + ENTRY_BYTES_MAX);
 
@@ -28,6 +32,8 @@ pub struct ManagedLog {
     pub(super) client: LogClient,
     pub(super) key: VerifierKey,
     pub(super) routes: Router,
+    /// Of a log in this process: whether it adds entries.
+    pub(super) status: Option<watch::Receiver<Status>>,
 }
 
 impl ManagedLog {
@@ -37,6 +43,7 @@ impl ManagedLog {
             client: LogClient::here(url, service),
             key: service.key().clone(),
             routes: service.router(),
+            status: Some(service.status()),
         }
     }
 
@@ -48,7 +55,7 @@ impl ManagedLog {
         let client = LogClient::new(url)?;
         let to = Arc::new(Passed {
             http: client.http().clone(),
-            permits: Semaphore::new(PASSED_MAX),
+            permits: Arc::new(Semaphore::new(PASSED_MAX)),
         });
         let passed = Router::new()
             .route("/add", post(add))
@@ -60,6 +67,7 @@ impl ManagedLog {
             client,
             key,
             routes: passed,
+            status: None,
         })
     }
 }
@@ -74,23 +82,32 @@ impl ManagedLog {
 /// Requests that are passed on.
 struct Passed {
     http: Client,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Passed {
-    async fn ask(&self, path: &str, body: Option<Vec<u8>>) -> Result<Vec<u8>, Problem> {
+    /// The answer is in memory until its reader has taken it, and takes a place until then.
+    async fn ask(&self, path: &str, body: Option<Vec<u8>>) -> Result<Body, Problem> {
         let busy = |_| Problem::busy(1, "too many requests to the log");
-        let _permit = self.permits.try_acquire().map_err(busy)?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(busy)?;
         let asked = match body {
             Some(body) => self.http.post(path, body, ANSWER_MAX, WAIT).await,
             None => self.http.get(path, None, ANSWER_MAX, WAIT).await,
         };
         match asked {
-            Ok(answer) => Ok(answer.body),
+            Ok(answer) => Ok(in_parts(answer.body.into(), permit)),
             Err(ClientError::Refused { problem, .. }) => Err(problem),
             Err(_) => Err(Problem::busy(5, "the log does not answer")),
         }
     }
+}
+
+fn in_parts(bytes: Bytes, permit: OwnedSemaphorePermit) -> Body {
+    Body::from_stream(stream::unfold((bytes, permit), |(mut left, permit)| async {
+        let part = left.split_to(left.len().min(PART_BYTES));
+        (!part.is_empty()).then_some((Ok::<_, Infallible>(part), (left, permit)))
+    }))
 }
 
 type Answered = Result<Response, Problem>;

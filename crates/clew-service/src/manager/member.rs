@@ -6,7 +6,7 @@ use crate::http::ClientError;
 use crate::log::{LogClient, LogClientError, check};
 use clew_evidence::GroupFile;
 use clew_log::entry::{Body, Entry};
-use clew_log::{Checkpoint, Cosignature, Note, Policy, Proof, ProofError, VerifierKey, tree};
+use clew_log::{Checkpoint, Cosignature, Note, Policy, Proof, ProofError, VerifierKey};
 use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::time::Duration;
@@ -113,6 +113,9 @@ pub enum NotAccepted {
         /// How many it had.
         seen: u64,
     },
+    /// The manager's copy of the log's tree is not the checkpoint's.
+    #[error("what the manager serves of the log's tree does not lead to the log's checkpoint")]
+    Tiles,
     /// The log shows two histories.
     #[error(
         "fork: the log's checkpoint of {} entries does not continue the one of {} entries that was \
@@ -151,6 +154,7 @@ impl NotAccepted {
             self,
             Self::Client(_)
                 | Self::Answer(_)
+                | Self::Tiles
                 | Self::Proof { .. }
                 | Self::Frozen
                 | Self::Older { .. }
@@ -265,20 +269,13 @@ async fn leads(
     old: (u64, clew_log::Hash),
     new: (u64, clew_log::Hash),
 ) -> Result<bool, NotAccepted> {
-    if old.0 == new.0 {
-        return Ok(old.1 == new.1);
-    }
-    let url = manager.url().at("log").map_err(ClientError::from)?;
     let unfit = |error| match error {
         LogClientError::Http(error) => NotAccepted::Client(error),
-        _ => NotAccepted::Older {
-            shown: new.0,
-            seen: old.0,
-        },
+        _ => NotAccepted::Tiles,
     };
+    let url = manager.url().at("log").map_err(ClientError::from)?;
     let log = LogClient::new(&url).map_err(unfit)?;
-    let hashes = log.consistency(old.0, new.0).await.map_err(unfit)?;
-    Ok(tree::leads(old, new, &hashes))
+    log.continues(old, new).await.map_err(unfit)
 }
 
 fn is_managers(entry: &Entry, group: &GroupFile) -> bool {

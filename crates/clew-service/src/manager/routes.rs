@@ -213,8 +213,8 @@ async fn health(State(manager): State<Manager>) -> Answered {
         return Err(Problem::busy(5, why));
     }
     match standing(&manager) {
-        Some(standing) if standing.is_halted => {
-            let why = "the group's log has another history of this group";
+        Some(standing) if standing.halts() => {
+            let why = "the group's log is halted, or has another history of this group";
             Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "halted", why))
         }
         Some(standing) if standing.trouble.is_some() => {
@@ -236,13 +236,13 @@ async fn metrics(State(manager): State<Manager>) -> String {
         let waits = standing
             .waiting
             .map_or(0, |since| since.elapsed().as_secs());
-        let halted = u8::from(standing.is_halted);
+        let halted = u8::from(standing.halts());
         text += &gauge(
             "log_waiting_seconds",
             "How long entries wait for the log.",
             waits,
         );
-        text += &gauge("log_halted", "Whether the log has another history.", halted);
+        text += &gauge("log_halted", "Whether the log is halted, or has another history.", halted);
     }
     text
 }

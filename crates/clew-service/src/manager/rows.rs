@@ -12,6 +12,7 @@ use clew_evidence::{CombineError, Opening, ROW_QUESTION_BYTES_MAX, RowQuestion, 
 use clew_keys::IssuerKeyFile;
 use clew_manager::{Store, StoreError};
 use rand_core::CryptoRng;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -22,12 +23,13 @@ pub const ROW_PATH: &str = "request/row";
 
 /// Most questions that wait.
 const QUEUE_MAX: usize = 8;
-/// Most questions that are answered within [`HOUR`]: each may verify 32 shares.
+/// Most questions of one author that are answered within [`HOUR`]: each may verify 32 shares.
 const ANSWERS_MAX: u32 = 600;
 const HOUR: Duration = Duration::from_secs(3_600);
 const BUSY_SECONDS: u32 = 5;
 
 struct Job {
+    author: [u8; 32],
     question: RowQuestion,
     answer: oneshot::Sender<Result<String, Problem>>,
 }
@@ -60,7 +62,7 @@ impl RowService {
             clock,
             rng,
             since: Instant::now(),
-            answered: 0,
+            answered: HashMap::new(),
         };
         std::thread::spawn(move || worker.run(&received));
         Self { jobs }
@@ -81,7 +83,7 @@ async fn row(
     headers: HeaderMap,
     body: Body,
 ) -> Result<String, Problem> {
-    authors.check_user(&headers, ROW_PATH).await?;
+    let author = authors.check_user(&headers, ROW_PATH).await?;
     let bad = || {
         let why = "not a packet with shares";
         Problem::new(StatusCode::BAD_REQUEST, "layout", why)
@@ -89,7 +91,11 @@ async fn row(
     let body = to_bytes(body, ROW_QUESTION_BYTES_MAX).await;
     let question = RowQuestion::decode(&body.map_err(|_| bad())?).ok_or_else(bad)?;
     let (answer, answered) = oneshot::channel();
-    match rows.jobs.try_send(Job { question, answer }) {
+    match rows.jobs.try_send(Job {
+        author,
+        question,
+        answer,
+    }) {
         Ok(()) => {}
         Err(TrySendError::Full(_)) => return Err(busy("too many questions wait")),
         Err(TrySendError::Disconnected(_)) => return Err(busy("the service is stopping")),
@@ -108,30 +114,38 @@ struct Worker<R> {
     clock: fn() -> u64,
     rng: R,
     since: Instant,
-    answered: u32,
+    /// By author: the board's authors alone.
+    answered: HashMap<[u8; 32], u32>,
 }
 
 impl<R: CryptoRng> Worker<R> {
     fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(Job { question, answer }) = jobs.recv() {
-            let answered = match self.may_answer() {
+        while let Ok(job) = jobs.recv() {
+            let Job {
+                author,
+                question,
+                answer,
+            } = job;
+            let answered = match self.may_answer(author) {
                 true => self.answer(&question),
                 false => Err(Problem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "too-many",
-                    "the limit of rows in an hour is reached",
+                    "the limit of this author's rows in an hour is reached",
                 )),
             };
             let _ = answer.send(answered); // whoever asked may have left
         }
     }
 
-    fn may_answer(&mut self) -> bool {
+    fn may_answer(&mut self, author: [u8; 32]) -> bool {
         if self.since.elapsed() >= HOUR {
-            (self.since, self.answered) = (Instant::now(), 0);
+            self.since = Instant::now();
+            self.answered.clear();
         }
-        self.answered += 1;
-        self.answered <= ANSWERS_MAX
+        let answered = self.answered.entry(author).or_default();
+        *answered = answered.saturating_add(1);
+        *answered <= ANSWERS_MAX
     }
 
     fn answer(&mut self, question: &RowQuestion) -> Result<String, Problem> {

@@ -4,9 +4,9 @@
 //! killed in between, the log answers a repeated entry with the place that it has (`spec/log.md`
 //! section 3).
 
-use super::Metrics;
 use super::metrics::count;
-use crate::log::{LogClient, LogClientError};
+use super::{ManagedLog, Metrics};
+use crate::log::{LogClient, LogClientError, Status};
 use clew_evidence::GroupLog;
 use clew_keys::IssuerKeyFile;
 use clew_log::VerifierKey;
@@ -38,6 +38,15 @@ pub(super) struct Standing {
     pub trouble: Option<String>,
     /// The log has another history of this group: no device joins, and no epoch begins.
     pub is_halted: bool,
+    /// The log itself does not add entries any more: it found a second copy of itself, or its clock is off.
+    pub is_log_halted: bool,
+}
+
+impl Standing {
+    /// Whether no device joins and no epoch begins.
+    pub fn halts(&self) -> bool {
+        self.is_halted || self.is_log_halted
+    }
 }
 
 /// What came of a batch.
@@ -66,6 +75,7 @@ pub(super) struct Sender {
     pause: Duration,
     logged: watch::Sender<BTreeMap<u32, u64>>,
     standing: Arc<RwLock<Standing>>,
+    status: Option<watch::Receiver<Status>>,
     metrics: Arc<Metrics>,
 }
 
@@ -81,13 +91,13 @@ impl Sender {
     /// Starts the task that waits for the log, on the present runtime of tokio. It ends with the worker.
     pub fn start(
         store: &Store,
-        log: LogClient,
-        key: VerifierKey,
+        log: &ManagedLog,
         metrics: Arc<Metrics>,
     ) -> Result<(Self, Sent), StoreError> {
+        let (key, status) = (log.key.clone(), log.status.clone());
         let (batches, received) = mpsc::channel(1);
         let (back, returned) = sync_channel(1);
-        tokio::spawn(send(log, received, back));
+        tokio::spawn(send(log.client.clone(), received, back));
         let (logged, watched) = watch::channel(store.logged_epochs()?);
         let standing = Arc::new(RwLock::new(Standing {
             is_halted: store.is_halted(), // until the log takes an entry
@@ -107,6 +117,7 @@ impl Sender {
             pause: PAUSE[0],
             logged,
             standing,
+            status,
             metrics,
         };
         Ok((sender, sent))
@@ -122,10 +133,10 @@ impl Sender {
         issuer: &IssuerKeyFile,
         now: WallTime,
     ) -> Result<Option<String>, StoreError> {
-        let mut news = None;
+        let mut news = self.watch();
         if let Ok(returned) = self.returned.try_recv() {
             self.is_out = false;
-            news = self.take(store, returned)?;
+            news = self.take(store, returned)?.or(news);
         }
         if self.is_out || Instant::now() < self.not_before {
             return Ok(news);
@@ -152,6 +163,23 @@ impl Sender {
         // The task takes one batch at a time, and answers each.
         self.is_out = self.batches.try_send(batch).is_ok();
         Ok(news)
+    }
+
+    /// Looks at the log in this process: a copy of store and log is found out by the log's witnesses.
+    fn watch(&mut self) -> Option<String> {
+        let why = match &*self.status.as_ref()?.borrow() {
+            Status::Halted(why) => Some(why.clone()),
+            _ => None,
+        };
+        let mut had = false;
+        self.change(|standing| {
+            had = standing.is_log_halted;
+            standing.is_log_halted = why.is_some();
+        });
+        let why = why.filter(|_| !had)?;
+        Some(format!(
+            "the group's log is halted, so no device joins and no epoch begins here: {why}"
+        ))
     }
 
     fn take(
@@ -205,10 +233,10 @@ impl Sender {
         is_new.then_some(why)
     }
 
-    /// Whether the log has another history.
+    /// Whether the log has another history, or is halted itself.
     pub fn is_halted(&self) -> bool {
         let standing = self.standing.read();
-        standing.unwrap_or_else(PoisonError::into_inner).is_halted
+        standing.unwrap_or_else(PoisonError::into_inner).halts()
     }
 
     fn change(&self, change: impl FnOnce(&mut Standing)) {

@@ -106,8 +106,7 @@ impl Manager {
         let metrics = Arc::<Metrics>::default();
         let (mut sender, mut proofs) = (None, None);
         if let Some(log) = log {
-            let (client, key) = (log.client.clone(), log.key.clone());
-            let (own, sent) = Sender::start(&store, client, key, Arc::clone(&metrics))?;
+            let (own, sent) = Sender::start(&store, &log, Arc::clone(&metrics))?;
             sender = Some(own);
             proofs = Some(Arc::new(Proofs::new(log, sent)));
         }
