@@ -12,6 +12,7 @@ pub mod http;
 pub mod log;
 pub mod manager;
 pub mod pages;
+mod vital;
 pub mod witness;
 
 pub use database::StorageError;

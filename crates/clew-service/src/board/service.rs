@@ -1,14 +1,14 @@
 //! What a board answers over HTTP.
 
 use super::{POST_PATH, READER, WAIT_MAX, news_path, topic_path};
-use crate::http::Problem;
-use axum::Router;
+use crate::http::{Problem, Stopping, stops};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::{Extension, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clew_keys::post::{BoardId, POST_BYTES_MAX, Post, ReadTicket};
@@ -94,10 +94,11 @@ impl BoardService {
     /// Reads until there is something, or the wait is over.
     async fn wait_for<T: Send + 'static>(
         &self,
-        wait: u64,
+        (wait, stopping): (u64, Option<Extension<Stopping>>),
         read: impl Fn(&Board) -> Result<Vec<T>, BoardError> + Clone + Send + 'static,
     ) -> Result<Vec<T>, Problem> {
         let mut last = self.last.subscribe();
+        let mut stops = std::pin::pin!(stops(stopping));
         let end = tokio::time::Instant::now() + Duration::from_secs(wait.min(WAIT_MAX));
         loop {
             last.mark_unchanged();
@@ -106,9 +107,13 @@ impl BoardService {
             if !found.is_empty() {
                 return Ok(found);
             }
-            match tokio::time::timeout_at(end, last.changed()).await {
-                Ok(Ok(())) => {}
-                _ => return Ok(found),
+            let changed = tokio::time::timeout_at(end, last.changed());
+            let is_news = tokio::select! {
+                changed = changed => matches!(changed, Ok(Ok(()))),
+                () = &mut stops => false,
+            };
+            if !is_news {
+                return Ok(found);
             }
         }
     }
@@ -199,11 +204,12 @@ const UNCACHED: [(axum::http::HeaderName, &str); 1] = [(CACHE_CONTROL, "no-store
 async fn news(
     State(service): State<BoardService>,
     Query(After { after, wait }): Query<After>,
+    stopping: Option<Extension<Stopping>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let reader = service.reader(&headers, &news_path(after, wait))?;
     let news = service
-        .wait_for(wait, move |board| board.news(&reader, after))
+        .wait_for((wait, stopping), move |board| board.news(&reader, after))
         .await?;
     let mut bytes = Vec::with_capacity(40 * news.len());
     for (seq, topic) in news {
@@ -217,13 +223,16 @@ async fn topic(
     State(service): State<BoardService>,
     Path(topic): Path<String>,
     Query(After { after, wait }): Query<After>,
+    stopping: Option<Extension<Stopping>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let unnamed = || Problem::new(StatusCode::NOT_FOUND, "not-here", "a topic has 64 digits");
     let topic = unhex(&topic).ok_or_else(unnamed)?;
     let reader = service.reader(&headers, &topic_path(&topic, after, wait))?;
     let posts = service
-        .wait_for(wait, move |board| board.read(&reader, &topic, after))
+        .wait_for((wait, stopping), move |board| {
+            board.read(&reader, &topic, after)
+        })
         .await?;
     let mut bytes = Vec::new();
     for (place, post) in posts {

@@ -110,7 +110,11 @@ pub(crate) fn host(from: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn connections(runtime: &tokio::runtime::Runtime, hosts: &[u8], most: usize) -> Arc<Connections> {
+    fn connections(
+        runtime: &tokio::runtime::Runtime,
+        hosts: &[u8],
+        most: usize,
+    ) -> Arc<Connections> {
         let connections = Connections::new(most, most);
         for (number, host) in hosts.iter().enumerate() {
             let task = runtime.spawn(std::future::pending::<()>());
@@ -124,7 +128,9 @@ mod tests {
 
     #[test]
     fn who_has_few_connections_keeps_them() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         let full = connections(&runtime, &[9, 1, 1, 2, 2, 2], 6);
         for newcomer in [3, 3, 1] {
             full.make_room(IpAddr::from([10, 0, 0, newcomer]));

@@ -19,5 +19,6 @@ pub use client::{Answer, Client, ClientError};
 pub(crate) use connections::host;
 pub use pin::Pin;
 pub use problem::Problem;
-pub use server::{From, Server, ServerLimits};
+pub(crate) use server::stops;
+pub use server::{From, Server, ServerLimits, Stopping};
 pub use url::{ServiceUrl, UrlError};

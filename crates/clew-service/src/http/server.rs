@@ -2,10 +2,10 @@
 
 use super::connections::{Connections, Place, host};
 use super::{Certificate, Problem};
-use axum::Router;
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use axum::{Extension, Router};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -58,6 +58,18 @@ impl Default for ServerLimits {
 /// The address that a request came from: an extension of every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct From(pub IpAddr);
+
+/// Whether the server stops: an extension of every request. Who waits for news then answers without.
+#[derive(Clone, Debug)]
+pub struct Stopping(tokio::sync::watch::Receiver<bool>);
+
+/// Resolves when the server of a request stops; never, if the request came without a server.
+pub(crate) async fn stops(stopping: Option<Extension<Stopping>>) {
+    match stopping {
+        Some(Extension(Stopping(mut closed))) => drop(closed.wait_for(|closed| *closed).await),
+        None => std::future::pending().await,
+    }
+}
 
 /// A socket that listens, and what it answers with. Bodies of requests have the limits of the router.
 #[derive(Debug)]
@@ -177,9 +189,11 @@ impl Connection {
             mut closed,
         } = self;
         let place = &place;
+        let stopping = Stopping(closed.clone());
         let respond = service_fn(|request: hyper::Request<Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(from);
+            request.extensions_mut().insert(stopping.clone());
             let answer = router.clone().oneshot(request);
             async move {
                 place.connections.set_asked(place.number, true);

@@ -3,9 +3,11 @@
 use super::cosigning::Status;
 use super::service::{Shared, authors, lock};
 use super::store::{Log, NotAdded, Placed};
+use crate::vital::Vital;
 use clew_log::entry::{Body, Entry};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 /// Most entries that wait for a commit.
@@ -31,7 +33,7 @@ pub(super) enum Refused {
 
 /// Adds entries until nobody can send any more.
 pub(super) fn run(mut log: Log, mut queue: mpsc::Receiver<Waiting>, shared: &Arc<Shared>) -> Log {
-    let mut waiting = Vec::new();
+    let (_vital, mut waiting) = (Vital, Vec::new());
     while queue.blocking_recv_many(&mut waiting, COMMIT_MAX) > 0 {
         let status = shared.status();
         if status != Status::Open {
@@ -47,6 +49,7 @@ pub(super) fn run(mut log: Log, mut queue: mpsc::Receiver<Waiting>, shared: &Arc
         let has_admissions = entries.iter().any(is_admission);
         match log.add(entries, (shared.clock)()) {
             Ok(added) => {
+                *lock(&shared.failed) = None;
                 let newest = log.newest().clone();
                 if has_admissions {
                     *lock(&shared.authors) = authors(&log);
@@ -71,6 +74,7 @@ pub(super) fn run(mut log: Log, mut queue: mpsc::Receiver<Waiting>, shared: &Arc
             }
             Err(error) => {
                 shared.metrics.failed.fetch_add(1, Relaxed);
+                *lock(&shared.failed) = Some(Instant::now());
                 shared.tell(&error.to_string());
                 for answer in answers {
                     let _ = answer.send(Err(Refused::Storage));

@@ -227,6 +227,7 @@ async fn health(State(served): State<Served>) -> Response {
     let shared = &served.shared;
     let status = shared.status();
     let (code, word) = match &status {
+        Status::Open if shared.is_failing() => (StatusCode::SERVICE_UNAVAILABLE, "failing"),
         Status::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
         Status::Open => (StatusCode::OK, "ok"),
         Status::Halted(_) => (StatusCode::SERVICE_UNAVAILABLE, "halted"),

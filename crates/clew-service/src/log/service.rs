@@ -16,6 +16,7 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Connections that read tiles.
@@ -62,15 +63,26 @@ pub(super) struct Shared {
     pub(super) published: watch::Sender<Option<Signed>>,
     pub(super) status: watch::Sender<Status>,
     pub(super) metrics: Metrics,
+    /// When the last commit failed, if none succeeded since.
+    pub(super) failed: Mutex<Option<Instant>>,
     pub(super) witnesses: Mutex<Vec<cosigning::Seen>>,
     /// The keys that may write: strangers' entries do not even wait.
     pub(super) authors: Mutex<HashSet<[u8; 32]>>,
     readers: Mutex<Vec<Storage>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     tell: fn(&str),
 }
 
+/// For how long a commit that failed is told, while nobody tries again.
+const FAILED_TIME: Duration = Duration::from_secs(60);
+
 impl Shared {
+    /// Whether the disk does not take entries at the moment.
+    pub(super) fn is_failing(&self) -> bool {
+        let failed = *lock(&self.failed);
+        failed.is_some_and(|at| at.elapsed() < FAILED_TIME)
+    }
+
     pub(super) fn status(&self) -> Status {
         self.status.borrow().clone()
     }
@@ -84,9 +96,11 @@ impl Shared {
         self: &Arc<Self>,
         read: impl FnOnce(&Storage) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let _permit = self.permits.acquire().await;
+        // The permit goes with the reader: whoever asked may leave before it is done.
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
         let shared = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
             let reader = lock(&shared.readers).pop();
             let Some(reader) = reader else {
                 // As many readers as permits.
@@ -163,10 +177,11 @@ impl LogService {
             published: watch::Sender::new(published),
             status: watch::Sender::new(status),
             metrics: Metrics::default(),
+            failed: Mutex::default(),
             witnesses: Mutex::default(),
             authors: Mutex::new(authors(&log)),
             readers: Mutex::new(readers?),
-            permits: Semaphore::new(READERS),
+            permits: Arc::new(Semaphore::new(READERS)),
             tell: options.tell,
         });
         let pages = pages::router(Arc::clone(&shared), options.pages);

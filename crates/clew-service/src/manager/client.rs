@@ -9,7 +9,7 @@ use clew_keys::join::{
     AcceptanceFile, ClaimFile, CredentialFile, InvitationFile, OfferFile, RequestFile,
 };
 use clew_keys::witness_file::{BUCKET_BYTES_MAX, Need};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest wait for an answer.
 const WAIT: Duration = Duration::from_secs(30);
@@ -107,6 +107,7 @@ impl ManagerClient {
             Some(_) => format!("feed/head?wait={}", wait.as_secs()),
             None => "feed/head".to_owned(),
         };
+        let asked = Instant::now();
         let answer = self.http.get(&path, etag, HEAD_MAX, wait + WAIT).await?;
         let Answer {
             is_unchanged: false,
@@ -114,6 +115,8 @@ impl ManagerClient {
             body,
         } = answer
         else {
+            // The manager did not wait: too many do. So this waits here, and takes no place there.
+            tokio::time::sleep(wait.saturating_sub(asked.elapsed())).await;
             return Ok(None);
         };
         let head = FeedHead::decode(&body).map_err(|error| self.unfit(error))?;

@@ -3,9 +3,7 @@
 use super::feed::{BUNDLE_RECORDS, cut, joined};
 use super::{FeedError, FeedHead, ManagerClient};
 use crate::http::ClientError;
-use clew_evidence::{
-    GroupFile, GroupFileError, GroupFileReader, GroupId, HEADER, short_epoch_id,
-};
+use clew_evidence::{GroupFile, GroupFileError, GroupFileReader, GroupId, HEADER, short_epoch_id};
 use thiserror::Error;
 
 /// What came of it.
@@ -109,7 +107,9 @@ pub async fn follow(
     // Each bundle is checked as it comes: nobody signed how many there are.
     let mut reader = GroupFileReader::of_feed();
     reader.push(HEADER)?;
-    bundles.iter().try_for_each(|known| known.read(&mut reader))?;
+    bundles
+        .iter()
+        .try_for_each(|known| known.read(&mut reader))?;
     let full = head.records as usize / BUNDLE_RECORDS;
     for number in known..full {
         let bundle = client.bundle(number, BUNDLE_RECORDS, None).await?;

@@ -104,10 +104,13 @@ impl Passed {
 }
 
 fn in_parts(bytes: Bytes, permit: OwnedSemaphorePermit) -> Body {
-    Body::from_stream(stream::unfold((bytes, permit), |(mut left, permit)| async {
-        let part = left.split_to(left.len().min(PART_BYTES));
-        (!part.is_empty()).then_some((Ok::<_, Infallible>(part), (left, permit)))
-    }))
+    Body::from_stream(stream::unfold(
+        (bytes, permit),
+        |(mut left, permit)| async {
+            let part = left.split_to(left.len().min(PART_BYTES));
+            (!part.is_empty()).then_some((Ok::<_, Infallible>(part), (left, permit)))
+        },
+    ))
 }
 
 type Answered = Result<Response, Problem>;

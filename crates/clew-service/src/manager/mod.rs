@@ -17,6 +17,7 @@ mod refusal;
 mod routes;
 mod rows;
 mod sender;
+mod waits;
 mod worker;
 
 pub use behind::{BehindError, compare_with, compare_with_own};

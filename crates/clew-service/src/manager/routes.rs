@@ -1,18 +1,18 @@
 //! The paths of a manager.
 
 use super::Manager;
-use super::feed::{BUNDLE_RECORDS, Bundle, etag};
+use super::feed::{BUNDLE_RECORDS, Bundle};
 use super::metrics::{count, gauge};
 use super::sender::Standing;
-use crate::http::Problem;
+use crate::http::{From, Problem, Stopping, stops};
 use crate::pages::page_again;
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use clew_evidence::armor::MAX_TEXT_BYTES;
 use clew_keys::TextFile;
 use clew_keys::join::{AcceptanceFile, ClaimFile, RequestFile};
@@ -85,8 +85,11 @@ struct Wait {
     wait: Option<u64>,
 }
 
+/// Who cannot wait, because too many do or the service stops, gets the present head.
 async fn head(
     State(manager): State<Manager>,
+    from: Option<Extension<From>>,
+    stopping: Option<Extension<Stopping>>,
     Query(query): Query<Wait>,
     headers: HeaderMap,
 ) -> Response {
@@ -94,9 +97,14 @@ async fn head(
     let mut watched = manager.feed.clone();
     let known = known(&headers);
     let wait = Duration::from_secs(query.wait.unwrap_or(0)).min(WAIT_MAX);
-    if let (Some(known), false) = (known, wait.is_zero()) {
+    if let (Some(known), false) = (known, wait.is_zero())
+        && let Some(_waiting) = from.and_then(|Extension(from)| manager.waits.begin(from))
+    {
         let other = watched.wait_for(|feed| feed.etag != known);
-        let _ = tokio::time::timeout(wait, other).await;
+        tokio::select! {
+            _ = tokio::time::timeout(wait, other) => {}
+            () = stops(stopping) => {}
+        }
     }
     let (name, head) = {
         let feed = watched.borrow();
@@ -193,12 +201,9 @@ async fn proof(State(manager): State<Manager>, Path(epoch): Path<u32>) -> Answer
 }
 
 async fn group(State(manager): State<Manager>, headers: HeaderMap) -> Response {
-    let group = manager
-        .group
-        .read()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    tagged(known(&headers), etag(&group), group)
+    let group = manager.group.read();
+    let (name, group) = group.unwrap_or_else(PoisonError::into_inner).clone();
+    tagged(known(&headers), name, group)
 }
 
 async fn health(State(manager): State<Manager>) -> Answered {
@@ -242,7 +247,11 @@ async fn metrics(State(manager): State<Manager>) -> String {
             "How long entries wait for the log.",
             waits,
         );
-        text += &gauge("log_halted", "Whether the log is halted, or has another history.", halted);
+        text += &gauge(
+            "log_halted",
+            "Whether the log is halted, or has another history.",
+            halted,
+        );
     }
     text
 }

@@ -3,6 +3,7 @@
 
 use crate::board::BoardService;
 use crate::http::Problem;
+use crate::vital::Vital;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
@@ -27,6 +28,8 @@ const QUEUE_MAX: usize = 8;
 const ANSWERS_MAX: u32 = 600;
 const HOUR: Duration = Duration::from_secs(3_600);
 const BUSY_SECONDS: u32 = 5;
+/// Longest wait of one question: shorter than that of the server for an answer.
+const ANSWER_WAIT: Duration = Duration::from_secs(45);
 
 struct Job {
     author: [u8; 32],
@@ -100,8 +103,11 @@ async fn row(
         Err(TrySendError::Full(_)) => return Err(busy("too many questions wait")),
         Err(TrySendError::Disconnected(_)) => return Err(busy("the service is stopping")),
     }
-    let stopped = |_| Err(busy("the service is stopping"));
-    answered.await.unwrap_or_else(stopped)
+    match tokio::time::timeout(ANSWER_WAIT, answered).await {
+        Ok(answered) => answered.unwrap_or_else(|_| Err(busy("the service is stopping"))),
+        // The first search of an epoch makes its index, which the next one finds.
+        Err(_) => Err(busy("the search takes longer: ask again")),
+    }
 }
 
 fn busy(why: &str) -> Problem {
@@ -120,6 +126,7 @@ struct Worker<R> {
 
 impl<R: CryptoRng> Worker<R> {
     fn run(mut self, jobs: &Receiver<Job>) {
+        let _vital = Vital;
         while let Ok(job) = jobs.recv() {
             let Job {
                 author,

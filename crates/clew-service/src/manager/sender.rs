@@ -7,6 +7,7 @@
 use super::metrics::count;
 use super::{ManagedLog, Metrics};
 use crate::log::{LogClient, LogClientError, Status};
+use crate::vital::Vital;
 use clew_evidence::GroupLog;
 use clew_keys::IssuerKeyFile;
 use clew_log::VerifierKey;
@@ -247,6 +248,7 @@ impl Sender {
 
 /// Sends batches until nobody makes them any more.
 async fn send(log: LogClient, mut batches: mpsc::Receiver<Batch>, back: SyncSender<Returned>) {
+    let _vital = Vital;
     while let Some(batch) = batches.recv().await {
         // The worker takes each answer before it makes another batch.
         if back.try_send(deliver(&log, batch).await).is_err() {

@@ -1,13 +1,15 @@
 //! The thread that owns the store.
 
 use super::Metrics;
-use super::feed::Feed;
+use super::feed::{Feed, etag};
 use super::log::ManagedLog;
 use super::metrics::count;
 use super::proofs::Proofs;
 use super::refusal::{BUSY_SECONDS, halted, problem, too_many_attempts};
 use super::sender::Sender;
+use super::waits::Waits;
 use crate::http::Problem;
+use crate::vital::Vital;
 use axum::body::Bytes;
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
@@ -33,6 +35,9 @@ const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
 /// Invitations whose attempts are counted at once.
 const ATTEMPTED_MAX: usize = 1 << 16;
 
+/// For how long rounds that could not be written are told, while nobody tries again.
+const UNWRITTEN_TIME: Duration = Duration::from_secs(60);
+
 /// How a manager works.
 #[derive(Clone, Copy, Debug)]
 pub struct ManagerOptions {
@@ -55,10 +60,13 @@ struct Job {
 pub struct Manager {
     jobs: SyncSender<Job>,
     pub(super) feed: watch::Receiver<Arc<Feed>>,
-    pub(super) group: Arc<RwLock<Bytes>>,
+    /// The group file with its name.
+    pub(super) group: Arc<RwLock<(String, Bytes)>>,
     pub(super) witnesses: PathBuf,
     /// Why the last change could not be made or published.
     pub(super) trouble: Arc<RwLock<Option<String>>>,
+    /// Who waits for a newer head.
+    pub(super) waits: Waits,
     /// What it counts.
     pub metrics: Arc<Metrics>,
     /// The group's log, and what members get of it.
@@ -113,9 +121,10 @@ impl Manager {
         let manager = Self {
             jobs,
             feed: watched,
-            group: Arc::new(RwLock::new(bytes.into())),
+            group: Arc::new(RwLock::new((etag(&bytes), bytes.into()))),
             witnesses: store.witnesses_path(),
             trouble: Arc::default(),
+            waits: Waits::default(),
             metrics,
             log: proofs,
             refusals: Arc::default(),
@@ -134,6 +143,7 @@ impl Manager {
             refusals: Arc::clone(&manager.refusals),
             attempts: HashMap::new(),
             dirty: false,
+            unwritten: None,
         };
         let thread = std::thread::spawn(move || worker.run(&received));
         Ok((manager, thread))
@@ -178,7 +188,7 @@ struct Worker<R> {
     options: ManagerOptions,
     rng: R,
     feed: watch::Sender<Arc<Feed>>,
-    group: Arc<RwLock<Bytes>>,
+    group: Arc<RwLock<(String, Bytes)>>,
     trouble: Arc<RwLock<Option<String>>>,
     metrics: Arc<Metrics>,
     sender: Option<Sender>,
@@ -190,10 +200,13 @@ struct Worker<R> {
     dirty: bool,
     /// When the newest epoch was made, nanoseconds since 1970.
     last_epoch: u64,
+    /// Why rounds were not written, and since when, if none was written after that.
+    unwritten: Option<(String, Instant)>,
 }
 
 impl<R: CryptoRng> Worker<R> {
     fn run(mut self, jobs: &Receiver<Job>) {
+        let _vital = Vital;
         let mut next = Instant::now() + PUBLISH_LAG;
         loop {
             match jobs.recv_timeout(next.saturating_duration_since(Instant::now())) {
@@ -240,7 +253,7 @@ impl<R: CryptoRng> Worker<R> {
         count(&self.metrics.commits);
         match self.store.answer(&self.issuer, rounds, now, &mut self.rng) {
             Ok(answered) => {
-                self.dirty = true;
+                (self.dirty, self.unwritten) = (true, None);
                 for ((answer, nonce), answered) in answers.into_iter().zip(nonces).zip(answered) {
                     self.tried(nonce, &answered);
                     // The device may have gone: it will ask again.
@@ -249,6 +262,7 @@ impl<R: CryptoRng> Worker<R> {
                 }
             }
             Err(error) => {
+                self.unwritten = Some((error.to_string(), Instant::now()));
                 self.failed(&error);
                 for answer in answers {
                     let _ = answer.send(Err(problem(&error)));
@@ -313,8 +327,10 @@ impl<R: CryptoRng> Worker<R> {
         if self.dirty {
             self.store.refresh()?;
             self.show()?;
-            self.dirty = false;
-            self.set_trouble(None);
+            let is_new = |(_, at): &(String, Instant)| at.elapsed() < UNWRITTEN_TIME;
+            self.unwritten = self.unwritten.take().filter(is_new);
+            self.dirty = self.unwritten.is_some(); // looked at again
+            self.set_trouble(self.unwritten.as_ref().map(|(why, _)| why.clone()));
         }
         Ok(())
     }
@@ -368,7 +384,8 @@ impl<R: CryptoRng> Worker<R> {
             let feed = Arc::new(feed_of(&self.store, &bytes)?);
             self.feed.send_replace(feed);
         }
-        *self.group.write().unwrap_or_else(PoisonError::into_inner) = bytes.into();
+        let named = (etag(&bytes), bytes.into());
+        *self.group.write().unwrap_or_else(PoisonError::into_inner) = named;
         Ok(())
     }
 

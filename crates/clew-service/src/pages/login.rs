@@ -19,8 +19,10 @@ pub(crate) const LINK_TIME: Duration = Duration::from_secs(120);
 pub(crate) const SESSION_TIME: Duration = Duration::from_secs(8 * 3_600);
 /// How long a session lasts that nobody uses.
 pub(crate) const IDLE_TIME: Duration = Duration::from_secs(30 * 60);
-/// Most links that wait, and most answers that are remembered. The oldest link gives way.
-const LINKS_MAX: usize = 32;
+/// Most links of one key that wait: the oldest gives way.
+const LINKS_OF_KEY_MAX: usize = 2;
+/// Most answers of one key within twice [`CHALLENGE_TIME`]. Keys that may log in are few.
+const ANSWERS_OF_KEY_MAX: usize = 8;
 /// Most sessions of one key: the oldest gives way.
 pub(crate) const SESSIONS_OF_KEY_MAX: usize = 4;
 /// Most sessions.
@@ -36,8 +38,8 @@ const NONCE_BYTES: usize = 16;
 /// Why somebody is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
-    /// Its host tried too often.
-    #[error("too many attempts from this address: try again in a minute")]
+    /// Its host, or its key, tried too often.
+    #[error("too many attempts from this address, or with this key: try again in a minute")]
     TooMany,
     /// The challenge is too old, was answered already, or is not this service's.
     #[error("the challenge is too old, or was answered already: ask again")]
@@ -61,6 +63,13 @@ pub(crate) enum Refused {
 
 /// A secret of which only the hash is kept.
 type Secret = [u8; 32];
+
+/// A challenge that was answered.
+struct Answered {
+    nonce: [u8; NONCE_BYTES],
+    key: [u8; 32],
+    at: Instant,
+}
 
 struct Link {
     hash: Secret,
@@ -89,7 +98,7 @@ pub(crate) struct Logins {
     secret: hmac::Key,
     pin: [u8; 32],
     began: Instant,
-    answered: Vec<([u8; NONCE_BYTES], Instant)>,
+    answered: Vec<Answered>,
     links: Vec<Link>,
     sessions: Vec<Session>,
     attempts: HashMap<Option<IpAddr>, (u32, Instant)>,
@@ -149,10 +158,8 @@ impl Logins {
         let since = head.first_chunk().map(|since| u64::from_be_bytes(*since));
         let made = self.began + Duration::from_millis(since.unwrap_or(0));
         let is_new = now.saturating_duration_since(made) <= CHALLENGE_TIME;
-        let is_first = !self
-            .answered
-            .iter()
-            .any(|(nonce, _)| nonce[..] == head[8..]);
+        let is_again = |answered: &Answered| answered.nonce[..] == head[8..];
+        let is_first = !self.answered.iter().any(is_again);
         if !is_new || !is_first {
             return Err(Refused::Challenge);
         }
@@ -167,18 +174,24 @@ impl Logins {
         self.check(answer, now)?;
         let age = |made: Instant| now.saturating_duration_since(made);
         self.answered
-            .retain(|(_, made)| age(*made) <= 2 * CHALLENGE_TIME);
+            .retain(|answered| age(answered.at) <= 2 * CHALLENGE_TIME);
         self.links.retain(|link| age(link.made) <= LINK_TIME);
-        if self.answered.len() >= LINKS_MAX {
+        // Nobody's logins keep others from theirs.
+        let (key, at, made) = (answer.key, now, now);
+        let own = self.answered.iter().filter(|answered| answered.key == key);
+        if own.count() >= ANSWERS_OF_KEY_MAX {
             return Err(Refused::TooMany);
         }
         let nonce = answer.challenge[8..].first_chunk();
-        self.answered.push((*nonce.ok_or(Refused::Challenge)?, now));
-        if self.links.len() >= LINKS_MAX {
-            self.links.remove(0);
+        let nonce = *nonce.ok_or(Refused::Challenge)?;
+        self.answered.push(Answered { nonce, key, at });
+        let own = self.links.iter().filter(|link| link.key == key);
+        if own.count() >= LINKS_OF_KEY_MAX
+            && let Some(oldest) = self.links.iter().position(|link| link.key == key)
+        {
+            self.links.remove(oldest);
         }
         let (text, hash) = secret()?;
-        let (key, made) = (answer.key, now);
         self.links.push(Link { hash, key, made });
         Ok(text)
     }

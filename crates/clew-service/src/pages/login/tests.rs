@@ -116,11 +116,18 @@ fn sessions_links_and_attempts_are_bounded() {
     assert_eq!(logins.session(&cookies[0], now), None);
     assert!(logins.session(&cookies[1], now).is_some());
     assert_eq!(logins.count(now), SESSIONS_OF_KEY_MAX);
-    for _ in 0..2 * LINKS_MAX {
-        let answer = answer(&logins, 1, now);
-        let _ = logins.link(&answer, now);
+    let later = now + 2 * CHALLENGE_TIME + Duration::from_secs(1);
+    for number in 0..2 * ANSWERS_OF_KEY_MAX {
+        let answer = answer(&logins, 1, later);
+        assert_eq!(
+            logins.link(&answer, later).is_ok(),
+            number < ANSWERS_OF_KEY_MAX
+        );
     }
-    assert!(logins.links.len() <= LINKS_MAX && logins.answered.len() <= LINKS_MAX);
+    assert_eq!(logins.links.len(), LINKS_OF_KEY_MAX);
+    // Whoever logs in without end keeps nobody else out.
+    let other = link(&mut logins, 2, later);
+    assert!(logins.enter(&other, later).is_ok());
     let from = |number: u32| IpAddr::from(number.to_be_bytes());
     for _ in 0..ATTEMPTS_MAX {
         logins.attempt(from(1), now).unwrap();
