@@ -60,7 +60,9 @@ pub fn compare_with_own(store: &Store, log: &Log) -> Result<(), BehindError> {
 pub async fn compare_with(store: &Store, log: &LogClient) -> Result<(), BehindError> {
     let note = log.checkpoint().await?;
     let stated = Checkpoint::parse(note.text());
-    let size = stated.map_err(|_| LogClientError::Answer("a checkpoint"))?.size;
+    let size = stated
+        .map_err(|_| LogClientError::Answer("a checkpoint"))?
+        .size;
     let mut known = Known::of(store)?;
     let mut place = next_place(store)?;
     // A published checkpoint may lag behind what the log has acknowledged.
@@ -93,7 +95,9 @@ impl Known {
         let is_cut = waiting.len() == AT_ONCE as usize;
         let bodies = waiting.iter();
         Ok(Self {
-            waiting: bodies.filter_map(|e| Body::decode(e.kind, &e.body)).collect(),
+            waiting: bodies
+                .filter_map(|e| Body::decode(e.kind, &e.body))
+                .collect(),
             is_cut,
             manager: store.group().genesis().manager,
         })
