@@ -216,17 +216,28 @@ async fn repeated_and_reordered_rounds_mean_the_same() {
     let mut joining = Joining::begin(one.clone(), &group, &mut rng(6)).unwrap();
     let mut other = Joining::begin(two, &group, &mut rng(7)).unwrap();
     let offers = at_once(|| client.offer(joining.request())).await;
-    assert!(offers.iter().all(|offer| offer.encode() == offers[0].encode()));
+    assert!(
+        offers
+            .iter()
+            .all(|offer| offer.encode() == offers[0].encode())
+    );
     let accepted = joining.accept(&offers[0], &group, &mut rng(8)).unwrap();
     // The last round before the second one, and of another join.
     let second = client.offer(other.request()).await.unwrap();
     let mut early = other.accept(&second, &group, &mut rng(8)).unwrap();
     early.nonce = [9; 32];
-    assert_eq!(rule(client.admit(&early).await.unwrap_err()), "no-invitation");
+    assert_eq!(
+        rule(client.admit(&early).await.unwrap_err()),
+        "no-invitation"
+    );
     early.nonce = one.nonce;
     assert_eq!(rule(client.admit(&early).await.unwrap_err()), "device");
     let admitted = at_once(|| client.admit(&accepted)).await;
-    assert!(admitted.iter().all(|row| row.encode() == admitted[0].encode()));
+    assert!(
+        admitted
+            .iter()
+            .all(|row| row.encode() == admitted[0].encode())
+    );
     assert_eq!(admitted[0].index, 0);
     // The second round again, after the last one.
     let again = client.offer(joining.request()).await.unwrap();
@@ -279,9 +290,8 @@ async fn a_clock_that_steps_back_lets_nobody_join_until_it_is_right() {
     let clock = || STEPPED.load(Ordering::SeqCst);
     let served = IssuerKeyFile::decode(&key).unwrap();
     let (client, http, _) = serve_with(dir.path(), store, served, clock);
-    let [one, two] = [(one, 6), (two, 7)].map(|(invitation, seed)| {
-        Joining::begin(invitation, &group, &mut rng(seed)).unwrap()
-    });
+    let [one, two] = [(one, 6), (two, 7)]
+        .map(|(invitation, seed)| Joining::begin(invitation, &group, &mut rng(seed)).unwrap());
     client.offer(one.request()).await.unwrap();
     let mut other = Store::open(&dir.path().join("acme")).unwrap();
     let ahead = EpochStart::now(NOW + DAY);

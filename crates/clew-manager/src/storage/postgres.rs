@@ -258,9 +258,7 @@ impl Sql for Postgres {
 
 impl Database for Postgres {
     fn begin(&self) -> Result<Box<dyn Transaction + '_>> {
-        Ok(Box::new(
-            self.start(BEGIN, LOCK)?,
-        ))
+        Ok(Box::new(self.start(BEGIN, LOCK)?))
     }
 
     fn begin_unless_busy(&self) -> Result<Option<Box<dyn Transaction + '_>>> {
@@ -284,7 +282,8 @@ impl Database for Postgres {
 impl Moment for Change<'_> {
     fn dump(&self, each: DumpedRow<'_>) -> Result<()> {
         for table in tables() {
-            let declare = format!("DECLARE dump_{table} NO SCROLL CURSOR FOR SELECT * FROM {table}");
+            let declare =
+                format!("DECLARE dump_{table} NO SCROLL CURSOR FOR SELECT * FROM {table}");
             self.db.with(|on| on.batch(&declare))?;
             let fetch = format!("FETCH {DUMPED_AT_ONCE} FROM dump_{table}");
             loop {

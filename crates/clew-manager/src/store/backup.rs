@@ -258,7 +258,9 @@ fn fill(
                 last = Some(restore_file(dir, path, content)?);
             }
             (Kind::More, content) => {
-                let path = last.as_ref().ok_or_else(|| damaged("it has a part of no file"))?;
+                let path = last
+                    .as_ref()
+                    .ok_or_else(|| damaged("it has a part of no file"))?;
                 append(path, &content).map_err(StoreError::io(path))?;
             }
             (Kind::End, _) => break,

@@ -37,7 +37,8 @@ impl Machine {
                 G2::generator().mul(&x).to_bytes() == **own
             }
             (EntryKey::Xr(device), PublicKey::Xr(public)) => {
-                let points = [&self.entry.credential, &device.commitment].map(|b| G1::from_bytes(b));
+                let points =
+                    [&self.entry.credential, &device.commitment].map(|b| G1::from_bytes(b));
                 matches!(points, [Ok(a), Ok(c)] if public.certifies(&a, &c, &x))
             }
             _ => false,

@@ -173,7 +173,11 @@ pub(super) fn check_salts(
     }
 }
 
-pub(super) fn record(group: &GroupFile, when: EpochStart, change: Change) -> Result<EpochRecord, StoreError> {
+pub(super) fn record(
+    group: &GroupFile,
+    when: EpochStart,
+    change: Change,
+) -> Result<EpochRecord, StoreError> {
     let newest = group.newest_epoch();
     if newest as usize >= MAX_EPOCHS {
         return Err(StoreError::Full("epochs"));

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use zeroize::Zeroizing;
 
 const KEPT: &str = "issuer/witnesses";
@@ -29,6 +29,9 @@ const KEPT: &str = "issuer/witnesses";
 const MAKING: &str = "issuer/rebase";
 /// Locked meanwhile.
 const MAKING_LOCK: &str = "issuer/rebase.lock";
+
+const LOCK_TRIES: u32 = 200;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Rows that are computed at once: 16 buckets.
 const ROWS_AT_ONCE: usize = 16 * BUCKET_ROWS as usize;
@@ -73,15 +76,24 @@ pub(super) struct Making<'d> {
 }
 
 impl<'d> Making<'d> {
+    /// Waits for another process that is at it, 10 s at most.
+    ///
     /// # Errors
-    /// [`StoreError::Busy`] if another process is at it.
+    /// [`StoreError::Busy`].
     pub fn begin(dir: &'d Path) -> Result<Self, StoreError> {
-        let lock = super::lock_file(&dir.join(MAKING_LOCK))?;
-        Ok(Self {
-            dir,
-            folder: dir.join(MAKING),
-            _lock: lock.ok_or_else(|| StoreError::Busy(dir.to_owned()))?,
-        })
+        let path = dir.join(MAKING_LOCK);
+        for _ in 0..LOCK_TRIES {
+            if let Some(lock) = super::lock_file(&path)? {
+                let folder = dir.join(MAKING);
+                return Ok(Self {
+                    dir,
+                    folder,
+                    _lock: lock,
+                });
+            }
+            std::thread::sleep(LOCK_PAUSE);
+        }
+        Err(StoreError::Busy(dir.to_owned()))
     }
 
     /// An empty folder of buckets of an epoch. `group` is the group with it.
@@ -224,10 +236,18 @@ fn publish(kept: &Path, public: &Path) -> io::Result<()> {
     let folder = files::directory(public);
     clear(&copy)?;
     fs::create_dir_all(&copy)?;
+    let mut copies = Vec::new();
     for bucket in fs::read_dir(kept)? {
         let bucket = bucket?;
-        let file = write_new(&copy.join(bucket.file_name()), &fs::read(bucket.path())?)?;
+        let path = copy.join(bucket.file_name());
+        let mut file = File::create_new(&path)?;
+        file.write_all(&fs::read(bucket.path())?)?;
         file.set_modified(bucket.metadata()?.modified()?)?;
+        copies.push(path);
+    }
+    // Afterwards: one by one it takes five times as long, and others wait.
+    for path in copies {
+        File::open(path)?.sync_all()?;
     }
     files::sync_directory(&copy)?;
     clear(public)?;
@@ -236,11 +256,10 @@ fn publish(kept: &Path, public: &Path) -> io::Result<()> {
     files::sync_directory(files::directory(folder))
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
-    file.sync_all()?;
-    Ok(file)
+    file.sync_all()
 }
 
 /// The folders of rebases before the one that was in force when the store last changed. Nobody needs

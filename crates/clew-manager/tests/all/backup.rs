@@ -229,3 +229,102 @@ fn sqlite_with_a_damaged_tree_gets_no_row() {
         StoreError::Damaged(_)
     ));
 }
+
+/// A machine joins while a backup is written: at once, and the backup is of the moment before.
+#[test]
+fn machines_join_while_a_backup_is_written() {
+    struct Joining<'a>(&'a Path, Option<Store>, Vec<u8>);
+    impl std::io::Write for Joining<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            // With the first row, when the moment of the backup is fixed.
+            if self.2.len() > 100 && self.1.is_none() {
+                let mut store = Store::open(self.0).unwrap();
+                enrol(&mut store, &issuer(self.0), "late");
+                self.1 = Some(store);
+            }
+            self.2.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let acme = lived();
+    let machines = acme.group().register().machines;
+    let mut to = Joining(&acme.dir, None, Vec::new());
+    acme.store.backup(&mut to, true, LATER, None).unwrap();
+    let joined = to.1.unwrap();
+    assert_eq!(joined.group().register().machines, machines + 1);
+    let dir = acme.folder.path().join("back");
+    Store::restore(&mut &to.2[..], &dir, database().as_deref(), None).unwrap();
+    let restored = Store::open(&dir).unwrap().check().unwrap();
+    assert_eq!(restored.register().machines, machines);
+}
+
+/// x of a row derives from its salt: a machine with another x would not be locked out.
+#[test]
+fn sqlite_with_a_damaged_salt_revokes_nobody() {
+    for scheme in BOTH {
+        let mut acme = TestGroup::new(scheme);
+        acme.enrol_all(&["a", "b"]);
+        acme.store.check_salts(&acme.issuer).unwrap();
+        let database = rusqlite::Connection::open(acme.dir.join("issuer/store.db")).unwrap();
+        let damage = "UPDATE machine SET salt = zeroblob(16) WHERE name = 'b'";
+        assert_eq!(database.execute(damage, []).unwrap(), 1);
+        acme.store.check().unwrap(); // the rest is whole
+        let found = acme.store.check_salts(&acme.issuer).unwrap_err();
+        assert!(
+            matches!(&found, StoreError::DamagedRow(name) if name == "b"),
+            "{found}"
+        );
+        let now = EpochStart::now(LATER);
+        for rebase in [false, true] {
+            let names = ["b".parse().unwrap()];
+            let refused = acme
+                .store
+                .revoke(&acme.issuer, &names, rebase, now, &mut |_, _| true);
+            assert!(matches!(refused, Err(StoreError::DamagedRow(_))));
+        }
+        let names = ["a".parse().unwrap()];
+        let revoked = acme
+            .store
+            .revoke(&acme.issuer, &names, false, now, &mut |_, _| true);
+        assert_eq!(revoked.unwrap(), 1);
+    }
+}
+
+/// Whoever finds out that the log has another history halts the store for all processes, until the log
+/// takes its entries.
+#[test]
+fn a_halted_store_refuses_every_change() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol("a");
+    acme.store.halt().unwrap();
+    let mut other = Store::open(&acme.dir).unwrap();
+    let (issuer, now) = (&acme.issuer, EpochStart::now(LATER));
+    let (a, b) = (
+        ["a".parse().unwrap()],
+        "b".parse::<clew_evidence::Name>().unwrap(),
+    );
+    let refused = [
+        other.enrol(issuer, b.clone(), LATER, &mut rng(1)).err(),
+        other.invite(issuer, b.clone(), LATER, &mut rng(1)).err(),
+        other.queue(&a, LATER).err(),
+        other.revoke(issuer, &a, false, now, &mut |_, _| true).err(),
+        other.rebase(issuer, now, &mut |_, _| true).err(),
+        other.answer(issuer, Vec::new(), LATER, &mut rng(1)).err(),
+        other
+            .add_factory(issuer, b, 1, [LATER, LATER + 1], &mut rng(1))
+            .err(),
+    ];
+    for refused in refused {
+        assert!(
+            matches!(refused, Some(StoreError::Halted(_))),
+            "{refused:?}"
+        );
+    }
+    assert!(other.machine("a").unwrap().is_some(), "it can be read");
+    assert_eq!(other.group().newest_epoch(), 0);
+    other.resume().unwrap();
+    acme.revoke("a");
+}

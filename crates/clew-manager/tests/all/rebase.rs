@@ -248,6 +248,85 @@ fn a_store_is_opened_while_another_process_rebases() {
     assert!(acme.update(&key).is_ok());
 }
 
+/// While witnesses are computed machines join, and they have theirs of the new epoch, too.
+#[test]
+fn machines_join_while_a_rebase_is_made() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let early = acme.enrol("early");
+    let (dir, issuer) = (acme.dir.clone(), issuer(&acme.dir));
+    let mut late = Vec::new();
+    let mut join = |_, _| {
+        let mut other = Store::open(&dir).unwrap();
+        let name = format!("late-{}", late.len());
+        if late.len() < 3 {
+            late.push(enrol(&mut other, &issuer, &name)); // at once, not after the rebase
+        }
+        true
+    };
+    let now = EpochStart::now(LATER);
+    acme.store.rebase(&acme.issuer, now, &mut join).unwrap();
+    assert_eq!(late.len(), 3);
+    assert_eq!(acme.group().register().machines, 4);
+    assert_eq!(acme.group().record(1).unwrap().machines, 1);
+    for key in [&early].into_iter().chain(&late) {
+        assert!(acme.update(key).is_ok());
+    }
+    assert_eq!(bucket(&acme, 1, 0).len(), 42 + 4 * 48);
+    acme.store.check().unwrap();
+    assert!(!acme.dir.join("issuer/rebase").exists());
+}
+
+/// A revocation does not wait for a rebase: the rebase begins again behind it.
+#[test]
+fn a_revocation_overtakes_a_rebase() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let [stays, leaves] = ["stays", "leaves"].map(|name| acme.enrol(name));
+    let (dir, issuer) = (acme.dir.clone(), issuer(&acme.dir));
+    let mut calls = 0;
+    let mut revoke = |_, _| {
+        calls += 1;
+        if calls == 1 {
+            let mut other = Store::open(&dir).unwrap();
+            let names = ["leaves".parse().unwrap()];
+            let now = EpochStart::now(LATER);
+            let made = other.revoke(&issuer, &names, false, now, &mut |_, _| true);
+            assert_eq!(made.unwrap(), 1);
+        }
+        true
+    };
+    let now = EpochStart::now(LATER);
+    let made = acme.store.rebase(&acme.issuer, now, &mut revoke).unwrap();
+    assert_eq!((made, calls), (2, 2));
+    assert!(acme.update(&stays).is_ok());
+    assert!(acme.update(&leaves).is_err());
+    acme.store.check().unwrap();
+}
+
+/// If each attempt is overtaken, the last one keeps others waiting.
+#[test]
+fn a_rebase_that_is_always_overtaken_is_made_at_last() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let key = acme.enrol("a");
+    acme.enrol_all(&["gone-1", "gone-2", "gone-3"]);
+    let (dir, issuer) = (acme.dir.clone(), issuer(&acme.dir));
+    let mut calls = 0;
+    let mut overtake = |_, _| {
+        calls += 1;
+        if calls <= 3 {
+            let mut other = Store::open(&dir).unwrap();
+            let names = [format!("gone-{calls}").parse().unwrap()];
+            let now = EpochStart::now(LATER);
+            let made = other.revoke(&issuer, &names, false, now, &mut |_, _| true);
+            made.unwrap();
+        }
+        true
+    };
+    let now = EpochStart::now(LATER);
+    let made = acme.store.rebase(&acme.issuer, now, &mut overtake).unwrap();
+    assert_eq!((made, calls), (4, 4));
+    assert!(acme.update(&key).is_ok());
+}
+
 /// Witnesses of before the rebase in force help thieves only.
 #[test]
 fn old_witnesses_are_removed() {

@@ -67,6 +67,17 @@ impl Cluster {
         self.server = run(&self.programs, self.folder.path());
     }
 
+    /// Stops all of the server's processes where they are, or lets them go on.
+    #[allow(dead_code, reason = "not every program does that")]
+    pub fn freeze(&self, frozen: bool) {
+        let id = self.server.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let mut kill = Command::new("kill");
+        kill.arg(if frozen { "-STOP" } else { "-CONT" });
+        kill.arg(id.to_string()).args(children.split_whitespace());
+        assert!(kill.status().unwrap().success());
+    }
+
     /// Kills all of the server's processes: SIGQUIT is its immediate shutdown, after which it recovers.
     pub fn stop(&mut self) {
         let pid = self.server.id().to_string();

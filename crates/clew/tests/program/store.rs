@@ -174,6 +174,41 @@ fn a_database_that_comes_back_is_used_again() {
     assert!(said.contains("whole: 3 machines"), "{said}");
 }
 
+/// The server's processes hang, as with a dead disk: everybody is told so within seconds, and nothing is lost.
+#[test]
+fn a_database_that_hangs_is_given_up() {
+    let Some(server) = Cluster::start() else {
+        return skipped(POSTGRES);
+    };
+    let folder = Folder(tempfile::tempdir().unwrap());
+    let url = fresh(server.socket());
+    let create = ["group", "create", "acme", "--name", "acme", "--database"];
+    folder.yes(&[&create[..], &[&url]].concat());
+    let served = serve(&folder, &[]);
+    join_at_last(&folder, &served, "before");
+    let invitation = invite(&folder, "during");
+    server.freeze(true);
+    let since = Instant::now();
+    let (status, said) = folder.no(&["group", "list", "acme"]);
+    assert!(status == 2 && said.contains("cannot connect"), "{said}");
+    assert!(
+        since.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        since.elapsed()
+    );
+    let (status, said) = folder.no(&join(&served, &invitation, "during.key"));
+    assert!(status != 0 && said.contains("store failed"), "{said}");
+    assert!(
+        since.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        since.elapsed()
+    );
+    server.freeze(false);
+    folder.yes(&join(&served, &invitation, "during.key"));
+    let said = folder.yes(&["manager", "check", "acme"]);
+    assert!(said.contains("whole: 2 machines"), "{said}");
+}
+
 #[test]
 fn databases_of_other_hosts_and_other_urls_are_refused() {
     let folder = Folder(tempfile::tempdir().unwrap());

@@ -157,7 +157,9 @@ fn services_tell_an_address_that_clients_reach_and_when_they_are_ready() {
     }
     let socket = folder.path("notify");
     let heard = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
-    heard.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    heard
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
     let is_ready = || {
         let mut bytes = [0; 64];
         let read = heard.recv(&mut bytes).unwrap();
@@ -179,10 +181,20 @@ fn services_tell_an_address_that_clients_reach_and_when_they_are_ready() {
     let _witness = notified("url ", &[&witness[..], &listen].concat());
     is_ready();
     let manager = folder.manager("acme", "127.0.0.1:0", &[]);
-    let init = ["trustee", "init", "t1", "--manager", &manager.url, "--name", "t1"];
+    let init = [
+        "trustee",
+        "init",
+        "t1",
+        "--manager",
+        &manager.url,
+        "--name",
+        "t1",
+    ];
     let key = ["--key", "acme/trustees/1.key", "--log-url", &manager.url];
     folder.yes(&[&init[..], &key].concat());
-    let admit = ["manager", "admit", "acme", "--role", "trustee", "--index", "1"];
+    let admit = [
+        "manager", "admit", "acme", "--role", "trustee", "--index", "1",
+    ];
     folder.yes(&[&admit[..], &["--key", "t1/author.pub"]].concat());
     let variables = [("NOTIFY_SOCKET", socket.as_path())];
     let _trustee = folder.spawn(&["trustee", "serve", "t1"], &variables);
@@ -199,7 +211,15 @@ fn a_backup_has_the_log_and_an_older_store_does_not_serve_beside_a_newer_one() {
     let entries = |served: &crate::folder::Served| {
         let group = "--group";
         let log = served.own_log();
-        let verify = ["log", "verify", &log, "--log", &key, group, "own/public/group.clew"];
+        let verify = [
+            "log",
+            "verify",
+            &log,
+            "--log",
+            &key,
+            group,
+            "own/public/group.clew",
+        ];
         let done = folder.clew(&[&verify[..], &["--json"]].concat());
         let said = String::from_utf8(done.stdout).unwrap();
         let read: Option<serde_json::Value> = said.lines().last().and_then(|l| l.parse().ok());
@@ -212,7 +232,7 @@ fn a_backup_has_the_log_and_an_older_store_does_not_serve_beside_a_newer_one() {
     until("the second machine", || entries(&manager) == 2);
     drop(manager);
     // Elsewhere both go on from that moment.
-    folder.yes(&["manager", "restore", "own.backup", "back"]);
+    folder.yes(&["manager", "restore", "own.backup", "back", "--unchecked"]);
     copy_folder(&folder.path("back"), &folder.path("older"));
     let said = folder.yes(&["enrol", "back", "c", "-o", "c.key"]);
     assert!(said.contains('c'), "{said}");
@@ -229,8 +249,14 @@ fn a_backup_has_the_log_and_an_older_store_does_not_serve_beside_a_newer_one() {
     std::fs::remove_dir_all(folder.path("older/log")).unwrap();
     copy_folder(&folder.path("own/log"), &folder.path("older/log"));
     let said = folder.ends(2, &["manager", "serve", "older", "--listen", "127.0.0.1:0"]);
-    assert!(said.contains("older: the group's log has entries that this store lacks"), "{said}");
+    assert!(
+        said.contains("older: the group's log has entries that this store lacks"),
+        "{said}"
+    );
     assert!(said.contains("hint: restore a newer backup"), "{said}");
     let said = folder.ends(2, &["revoke", "older", "a"]);
-    assert!(said.contains("older: the group's log has another history"), "{said}");
+    assert!(
+        said.contains("older: the group's log has another history"),
+        "{said}"
+    );
 }

@@ -169,7 +169,9 @@ impl Folder {
     /// Starts a process that tells no address, with variables of its environment.
     pub fn spawn(&self, arguments: &[&str], variables: &[(&str, &Path)]) -> Served {
         let mut command = self.command(arguments);
-        command.envs(variables.iter().copied()).stdout(Stdio::null());
+        command
+            .envs(variables.iter().copied())
+            .stdout(Stdio::null());
         let (child, url) = (command.spawn().unwrap(), String::new());
         Served { child, url }
     }

@@ -175,4 +175,23 @@ fn two_managers_on_copies_of_one_store_are_halted() {
     let said = folder.ends(1, &[&join[..], &["-o", "web-4.key"]].concat());
     assert!(said.contains("another history of this group"), "{said}");
     assert!(clone.get("health").is_err() && manager.get("health").is_ok());
+    // It stays so over a restart, from the first request on, and for commands.
+    clone.kill();
+    let clone = folder.manager("clone", "127.0.0.1:0", &[]);
+    let join = [
+        "enrol",
+        "--manager",
+        &clone.url,
+        "--invitation",
+        "web-4.invitation",
+    ];
+    let said = folder.ends(1, &[&join[..], &["-o", "web-4.key"]].concat());
+    assert!(said.contains("another history of this group"), "{said}");
+    let expected = "clew: clone: the group's log has another history of this group: a copy of this \
+                    store wrote it. Nothing is changed here until that is settled\n\
+                    hint: stop the other manager. If this store is the right one, give the group a \
+                    new log: clew group set-log DIR\n";
+    assert_eq!(folder.ends(2, &["revoke", "clone", "web-3"]), expected);
+    let enrol = ["enrol", "clone", "web-5", "-o", "web-5.key"];
+    assert_eq!(folder.ends(2, &enrol), expected);
 }

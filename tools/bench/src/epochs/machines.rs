@@ -63,10 +63,16 @@ impl Machines {
 }
 
 /// A store with so many rows, all but the first one made up.
-pub fn filled(count: u32) -> rusqlite::Result<Issuing> {
+fn filled(count: u32) -> rusqlite::Result<Issuing> {
+    filled_after(count, |_| ())
+}
+
+/// The same; `first` sees the store with its first row.
+pub fn filled_after(count: u32, first: impl FnOnce(&Issuing)) -> rusqlite::Result<Issuing> {
     let mut issuing = Issuing::new(Scheme::Xr, quorum(1, 1));
     issuing.enrol("machine-0");
     issuing.store.refresh().expect("the store is whole");
+    first(&issuing);
     fill(&mut issuing, count)?;
     issuing.store.refresh().expect("the store is whole");
     Ok(issuing)

@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::report;
 use chain::Chain;
 use machines::Machines;
-pub use machines::filled;
+pub use machines::filled_after;
 use std::hint::black_box;
 use std::io;
 use std::time::Instant;

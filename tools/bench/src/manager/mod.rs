@@ -10,17 +10,17 @@
 )]
 mod cluster;
 mod heads;
+mod large;
 mod served;
 
-use crate::epochs::filled;
 use crate::groups::quorum;
 use crate::issuing::{Issuing, NOW};
-use crate::measure::Case;
 use crate::options::Options;
 use crate::report;
 use clew_group::Scheme;
 use clew_manager::Store;
 use cluster::Cluster;
+use large::Large;
 use served::Served;
 use std::io;
 use std::path::Path;
@@ -37,23 +37,23 @@ struct World {
 
 impl World {
     /// With a server of PostgreSQL, if there is its socket.
-    fn new(runtime: &Runtime, socket: Option<&Path>, large: &Issuing) -> io::Result<Self> {
+    fn new(runtime: &Runtime, socket: Option<&Path>, large: &Large) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let restored = |from: &Store, name: &str| -> io::Result<Store> {
-            let dir = folder.path().join(name);
-            let url = socket.map(cluster::fresh);
-            let mut backup = Vec::new();
-            let made = from.backup(&mut backup, true, NOW, None);
-            made.map_err(io::Error::other)?;
-            Store::restore(&mut &backup[..], &dir, url.as_deref(), None)
-                .and_then(|_| Store::open(&dir))
-                .map_err(io::Error::other)
-        };
-        let small = Issuing::new(Scheme::Xr, quorum(1, 1));
-        let small = restored(&small.store, "small")?;
+        let [small_dir, large_dir] = ["small", "large"].map(|name| folder.path().join(name));
+        let made = Issuing::new(Scheme::Xr, quorum(1, 1)).store;
+        let mut backup = Vec::new();
+        let url = socket.map(cluster::fresh);
+        let small = made
+            .backup(&mut backup, true, NOW, None)
+            .and_then(|_| Store::restore(&mut &backup[..], &small_dir, url.as_deref(), None))
+            .and_then(|_| Store::open(&small_dir))
+            .map_err(io::Error::other)?;
         Ok(Self {
             name: socket.map_or("sqlite", |_| "postgresql"),
-            large: restored(&large.store, "large")?,
+            large: match socket {
+                Some(socket) => large.in_server(socket, &large_dir)?,
+                None => Store::open(&large.issuing.dir()).map_err(io::Error::other)?,
+            },
             served: Served::start(runtime, small, folder.path())?,
             _folder: folder,
         })
@@ -63,7 +63,7 @@ impl World {
 /// Runs the program.
 pub fn run(options: &Options) -> io::Result<()> {
     let runtime = Runtime::new()?;
-    let large = filled(options.members).map_err(io::Error::other)?;
+    let large = Large::new(options.members)?;
     let server = Cluster::start();
     let mut worlds = vec![World::new(&runtime, None, &large)?];
     match &server {
@@ -76,40 +76,12 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut cases = Vec::new();
     for world in &worlds {
         cases.extend(served::all(&runtime, world.name, &world.served));
-        cases.extend(look_ups(world, options.members));
+        cases.extend(large.look_ups(world.name, &world.large));
     }
     if let Some(world) = worlds.first() {
         cases.push(served::device(&world.served));
         cases.extend(heads::all(&runtime, &world.served));
     }
+    eprintln!("clew-bench: measuring from now on");
     report::run(options, &[], cases)
-}
-
-/// The row of an opening, once its index or an auditor's search has said which one.
-fn look_ups(world: &World, members: u32) -> [Case<'_>; 2] {
-    let mut next = 0_u32;
-    let other = move || {
-        // Far apart: a stride that meets every row.
-        next = next.wrapping_add(0x9e37_79b1);
-        next % members
-    };
-    let name = world.name;
-    let mut again = other;
-    [
-        Case::with_input(
-            format!("{name}-row"),
-            "a row with its proof, by its place",
-            other,
-            |index| {
-                let machine = world.large.machine_at(index).ok().flatten();
-                machine.is_some_and(|machine| world.large.row(&machine).is_ok())
-            },
-        ),
-        Case::with_input(
-            format!("{name}-name"),
-            "a row by its machine's name",
-            move || format!("machine-{}", again()),
-            |machine| world.large.machine(&machine).is_ok_and(|row| row.is_some()),
-        ),
-    ]
 }

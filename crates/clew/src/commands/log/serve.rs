@@ -3,8 +3,8 @@
 use super::audit::smallest_quorum;
 use super::most_of;
 use crate::cli::{Asked, LogServe, LogWitness};
-use crate::commands::bound::Bound;
 use crate::clock;
+use crate::commands::bound::Bound;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use clew_service::log::{

@@ -21,8 +21,8 @@ use clew_service::board::BoardService;
 use clew_service::http::ServiceUrl;
 use clew_service::log::{Log, LogPages};
 use clew_service::manager::{
-    BehindError, ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService, compare_with,
-    compare_with_own, router,
+    BehindError, ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService,
+    compare_with, compare_with_own, router,
 };
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -81,7 +81,11 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let log = managed(&store, arguments, &url, own.as_ref()).await?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
-        let pages = ManagerPages::new(Store::open(dir)?, manager.clone(), Some(bound.certificate.pin()))?;
+        let pages = ManagerPages::new(
+            Store::open(dir)?,
+            manager.clone(),
+            Some(bound.certificate.pin()),
+        )?;
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),
