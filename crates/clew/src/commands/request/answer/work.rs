@@ -27,6 +27,8 @@ use std::time::Duration;
 const STEPS_MAX: usize = 16;
 /// Most case files of one topic that are compared with the log.
 const CASES_MAX: usize = 8;
+/// Most numbers of packets that a review has: more than a signature covers.
+const PACKETS_MAX: usize = 1_024;
 /// The rules `case`, `packet` and `trustee-key` (`spec/opening.md` 3.1).
 pub const RULE_CASE: u8 = 28;
 const RULE_PACKET: u8 = 29;
@@ -400,7 +402,10 @@ impl Open<'_> {
         let path = self.record.packets();
         let asked = Asked::new(group, &self.case.warrant, &path, frame, None).ok();
         let covers = asked.and_then(|asked| Coverage::of_all(&path, &[asked.evidence]).ok());
+        let covers = covers.and_then(|all| all.into_iter().next());
+        let packets = covers.iter().flat_map(|own| own.packets.iter().copied());
         Some(Facts {
+            packets: packets.take(PACKETS_MAX).collect(),
             asks: match draft.scope.question {
                 Question::Opening => "opening",
                 Question::Match { .. } => "match",
@@ -413,7 +418,8 @@ impl Open<'_> {
             expires: draft.expires.as_nanos(),
             signatures: draft.scope.digests.len(),
             covers: covers
-                .and_then(|all| all.first().map(Coverage::sentence))
+                .as_ref()
+                .map(Coverage::sentence)
                 .unwrap_or_default(),
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
         })
