@@ -5,6 +5,7 @@ use super::{NewFile, Start, parse_address};
 use crate::secrets::{Seal, Unlock};
 use clap::{ArgGroup, Args, Subcommand};
 use clew_evidence::Name;
+use clew_log::VerifierKey;
 use clew_service::http::ServiceUrl;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -72,6 +73,12 @@ pub struct TrusteeInit {
     /// Name of the trustee
     #[arg(long)]
     pub name: Name,
+    /// Public key of a court whose warrants this trustee accepts (repeatable) [default: nobody]
+    #[arg(long, value_name = "COURT.pub", requires = "witness")]
+    pub issuer: Vec<PathBuf>,
+    /// Witness of the group's log that this trustee believes (repeatable)
+    #[arg(long, value_name = "VKEY", requires = "issuer")]
+    pub witness: Vec<VerifierKey>,
     /// Trustee key that this trustee has already, to copy
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,

@@ -16,4 +16,5 @@ mod skipped;
 mod story;
 #[path = "../common/systemd.rs"]
 mod systemd;
+mod trustees;
 mod units;
