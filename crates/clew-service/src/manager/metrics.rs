@@ -1,7 +1,7 @@
 //! What a manager counts.
 
-use crate::metrics::counters;
 pub(super) use crate::metrics::count;
+use crate::metrics::counters;
 
 counters! {
     "manager";

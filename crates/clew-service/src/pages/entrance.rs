@@ -267,7 +267,11 @@ async fn enter<S: Guarded>(
         }
         Err(refused) => {
             pages.count_login(false);
-            self::refused(&pages, status(refused), &format!("Cannot log in: {refused}."))
+            self::refused(
+                &pages,
+                status(refused),
+                &format!("Cannot log in: {refused}."),
+            )
         }
     }
 }
@@ -294,8 +298,10 @@ async fn leave<S: Guarded>(
 }
 
 fn with_cookie<S: Guarded>(mut response: Response, value: &str, seconds: u64) -> Response {
-    let cookie =
-        format!("{}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Strict", S::COOKIE);
+    let cookie = format!(
+        "{}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Strict",
+        S::COOKIE
+    );
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }

@@ -32,7 +32,8 @@ const LINKS: [Link; 3] = [
     },
 ];
 
-const FOOT: &str = "All times are UTC. Log out when you are done: whoever has this browser decides for you.";
+const FOOT: &str =
+    "All times are UTC. Log out when you are done: whoever has this browser decides for you.";
 
 /// Most bytes of a form.
 const BODY_MAX: usize = 4 << 10;
@@ -156,7 +157,11 @@ impl Guarded for TrusteePages {
 
     fn count_login(&self, is_in: bool) {
         let metrics = &self.metrics;
-        count(if is_in { &metrics.logins } else { &metrics.logins_refused });
+        count(if is_in {
+            &metrics.logins
+        } else {
+            &metrics.logins_refused
+        });
     }
 }
 
@@ -179,10 +184,16 @@ fn silence(pages: &TrusteePages) -> Duration {
 /// Reasons name paths: they are on the page of the state.
 async fn health(State(pages): State<TrusteePages>) -> Result<&'static str, Problem> {
     if silence(&pages) > SILENCE_MAX {
-        return Err(Problem::busy(5, "the manager's board was not read for five minutes"));
+        return Err(Problem::busy(
+            5,
+            "the manager's board was not read for five minutes",
+        ));
     }
     match pages.desk.standing().trouble {
-        Some(_) => Err(Problem::busy(5, "requests wait: the page of the state says why")),
+        Some(_) => Err(Problem::busy(
+            5,
+            "requests wait: the page of the state says why",
+        )),
         None => Ok("ok\n"),
     }
 }

@@ -64,7 +64,12 @@ impl Story {
         let (key, index) = (format!("acme/trustees/{index}.key"), index.to_string());
         let init = ["trustee", "init", &dir, "--manager", &self.manager.url];
         let rest = ["--log-url", &self.log.url, "--name", &dir, "--key", &key];
-        let believes = ["--issuer", "court.pub", "--witness", &self.folder.witnesses[0]];
+        let believes = [
+            "--issuer",
+            "court.pub",
+            "--witness",
+            &self.folder.witnesses[0],
+        ];
         self.yes(&[&init[..], &rest, &believes].concat());
         let public = format!("{dir}/author.pub");
         let admit = [

@@ -3,17 +3,18 @@
 use crate::browser::look;
 use crate::folder::{GROUP, Served, copy_folder, until, wait};
 use crate::requests::Story;
+use clew_evidence::Share;
 use clew_keys::post::BoardId;
-use clew_keys::{AuthorKeyFile, TextFile, TrusteeKeyFile};
+use clew_keys::{AuthorKeyFile, TextFile};
 use clew_service::board::BoardClient;
 use clew_service::http::ServiceUrl;
+use clew_trustee::request::{Message, open_share, sealed_share};
+use clew_trustee::sealed::SealKey;
+use rand_chacha::rand_core::SeedableRng;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::Duration;
-
-/// Kind of a post with a share.
-const SHARE: u8 = 35;
 
 impl Story {
     /// A trustee that serves its page.
@@ -188,54 +189,79 @@ fn a_match_that_lost_a_round_begins_again() {
     assert_eq!(story.judged("match.txt", "case")["sent"], true);
 }
 
-/// One trustee has another group's share, another one posts a share of another request again: both are
-/// named, and the honest ones open the packet.
+/// Trustee 1 answers a request with its share of another packet, by a program of its own: it is named, and the
+/// honest ones open the packet.
 #[test]
 fn a_lying_trustee_is_named() {
     let story = Story::new();
-    let other = ["group", "create", "other", "--name", "other"];
-    story.yes(&other);
-    let path = story.path("t1/keys/0.key");
-    let read = |path| TrusteeKeyFile::decode(&fs::read_to_string(path).unwrap()).unwrap();
-    let mut key = read(path.clone());
-    key.share = read(story.path("other/trustees/1.key")).share;
-    fs::write(&path, &*key.encode()).unwrap();
-    for (packet, case) in [("1", "case-1"), ("2", "case-2")] {
+    for (packet, case, trustees) in [("1", "case-1", [2, 3]), ("2", "case-2", [1, 2])] {
         let warrant = format!("warrant-{packet}");
         story.warrant(packet, "court", &[], &warrant);
         story.filed(packet, &warrant, &[], case);
-        for index in [1, 2] {
+        for index in trustees {
             story.answer("approve", index, case, &[]);
         }
+        story.turn(&trustees);
     }
-    story.turn(&[1, 2]);
-    let said = story.folder.ends(2, &story.fetch("case-1", "opening.txt"));
-    assert!(said.contains("trustee 1"), "{said}");
-    // Trustee 3 said yes, and posts what trustee 2 gave, then its own share of another request.
-    story.answer("approve", 3, "case-1", &[]);
-    story.answer("approve", 3, "case-2", &[]);
-    let board = story.board_of(3);
-    let topics = ["case-1", "case-2"].map(|case| story.topic(case));
-    story.turn(&[3]);
-    wait(async {
-        let posts = board.topic(&topics[0], 0, Duration::ZERO).await.unwrap();
-        let shares = posts.iter().filter(|one| one.post.kind == SHARE);
-        let mut replayed = 0;
-        for share in shares {
-            let post = board.sign(topics[1], SHARE, share.post.body.clone());
-            board.post(&post.unwrap()).await.unwrap();
-            replayed += 1;
-        }
-        assert!(replayed >= 2);
+    // The requests as they are, from what the honest trustees opened.
+    copy_folder(&story.path("case-1"), &story.path("copy-1"));
+    let requests = [("copy-1", "one.txt"), ("case-2", "two.txt")].map(|(case, to)| {
+        story.yes(&story.fetch(case, to));
+        let group = fs::read(story.path(GROUP)).unwrap();
+        let group = clew_evidence::GroupFile::from_bytes(&group).unwrap();
+        let text = fs::read_to_string(story.path(to)).unwrap();
+        let opening = clew_evidence::Opening::decode(&text, &group).unwrap();
+        opening.request
     });
-    for case in ["case-1", "case-2"] {
-        let to = format!("{case}.txt");
-        let done = story.folder.clew(&story.fetch(case, &to));
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert_eq!(done.status.code(), Some(0), "{said}");
-        assert!(said.contains("trustee 1"), "{said}");
-        assert_eq!(story.judged(&to, case)["machine"], "web-1");
-    }
+    let police = fs::read_to_string(story.path("police.key")).unwrap();
+    let police = AuthorKeyFile::decode(&police).unwrap();
+    let reads = SealKey::from_bytes(police.receiving_key());
+    let board = story.board_of(1);
+    let [first, second] = ["case-1", "case-2"].map(|case| story.topic(case));
+    let own = board.author();
+    wait(async {
+        let posts = board.topic(&second, 0, Duration::ZERO).await.unwrap();
+        let mut own_posts = posts.iter().filter(|one| one.post.author == own);
+        let given = own_posts
+            .find_map(|one| Message::decode(one.post.kind, &one.post.body).filter(is_share));
+        let Some(Message::Share {
+            time,
+            trustee,
+            attempt,
+            sealed,
+        }) = given
+        else {
+            unreachable!("trustee 1 gave its share")
+        };
+        let share = open_share(&sealed, &reads, &requests[1], (&own, 1, 0)).unwrap();
+        let lie = Share {
+            request: requests[0].clone(),
+            ..share
+        };
+        let to = police.public().receives;
+        let mut rng = rand_chacha::ChaCha20Rng::from_seed([1; 32]);
+        let sealed = sealed_share(&lie, &to, &own, 0, &mut rng).unwrap();
+        let message = Message::Share {
+            time,
+            trustee,
+            attempt,
+            sealed,
+        };
+        let post = board.sign(first, message.kind(), message.encode().unwrap());
+        board.post(&post.unwrap()).await.unwrap();
+    });
+    // Its yes is in the log, so its first share counts.
+    story.answer("approve", 1, "case-1", &[]);
+    story.turn(&[1]);
+    let done = story.folder.clew(&story.fetch("case-1", "opening.txt"));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(said.contains("warning: trustee 1"), "{said}");
+    assert_eq!(story.judged("opening.txt", "case-1")["machine"], "web-1");
+}
+
+fn is_share(message: &Message) -> bool {
+    matches!(message, Message::Share { .. })
 }
 
 /// A log that was put back: no trustee that saw more of it works for it, and says why.
@@ -264,7 +290,13 @@ fn a_log_that_went_back_opens_nothing() {
         let trouble = seen["trouble"].as_str().unwrap_or_default();
         assert!(trouble.contains("log-older"), "{seen}");
     }
-    assert_eq!((story.count("case", "approved"), story.count("case", "computed")), (0, 0));
+    assert_eq!(
+        (
+            story.count("case", "approved"),
+            story.count("case", "computed")
+        ),
+        (0, 0)
+    );
     // The true log is back: the same orders are carried out.
     story.log.stop();
     fs::rename(story.path("log"), story.path("forged")).unwrap();

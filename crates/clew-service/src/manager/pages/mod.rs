@@ -4,8 +4,8 @@ mod machines;
 mod state;
 
 use super::Manager;
-use crate::http::Pin;
 use super::metrics::count;
+use crate::http::Pin;
 use crate::pages::{FOLDER, Guarded, Guest, Link, Logins, entrance, page_again, style};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -115,7 +115,13 @@ impl ManagerPages {
         done.await.ok()?.ok()
     }
 
-    fn page(&self, guest: &Guest<Visitor>, title: &str, here: &'static str, body: Markup) -> Response {
+    fn page(
+        &self,
+        guest: &Guest<Visitor>,
+        title: &str,
+        here: &'static str,
+        body: Markup,
+    ) -> Response {
         entrance::page(self, guest, (title, here), body)
     }
 
@@ -177,7 +183,11 @@ impl Guarded for ManagerPages {
 
     fn count_login(&self, is_in: bool) {
         let metrics = &self.manager.metrics;
-        count(if is_in { &metrics.logins } else { &metrics.logins_refused });
+        count(if is_in {
+            &metrics.logins
+        } else {
+            &metrics.logins_refused
+        });
     }
 }
 

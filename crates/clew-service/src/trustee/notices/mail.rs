@@ -4,12 +4,12 @@
 use super::Notice;
 use super::settings::{MailSettings, SettingsError};
 use crate::http::{ServiceUrl, client_config};
+use lettre::Message;
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, AsyncTokioStream};
 use lettre::transport::smtp::extension::ClientId;
-use lettre::Message;
 use rustls::pki_types::ServerName;
 use std::io;
 use std::net::SocketAddr;
@@ -119,7 +119,10 @@ impl Mail {
 fn place(server: &ServiceUrl) -> Result<(String, u16, bool), SettingsError> {
     let url = server.join("").map_err(|error| bad("mail.server", error))?;
     let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let host = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_owned();
     let is_tls = url.scheme() == "https";
     let default = if is_tls { PORT_TLS } else { PORT_CLEAR };
     Ok((host, url.port().unwrap_or(default), is_tls))

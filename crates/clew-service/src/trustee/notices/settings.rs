@@ -238,7 +238,12 @@ mod tests {
             let hook = hook(text).unwrap();
             assert_eq!((hook.base.to_string().as_str(), &*hook.path), (base, path));
         }
-        for bad in ["http://h.example/a", "ftp://h", "h.example", "https://u:p@h/"] {
+        for bad in [
+            "http://h.example/a",
+            "ftp://h",
+            "h.example",
+            "https://u:p@h/",
+        ] {
             assert!(hook(bad).is_err(), "{bad}");
         }
     }
@@ -246,7 +251,9 @@ mod tests {
     #[test]
     fn every_wrong_value_is_named() {
         let mail = "[mail]\nserver='smtps://m.example'\nfrom='a@b'\nto=['c@d']\n";
-        let settings = read(&format!("every='5m'\n{mail}user='u'\npassword-file='there'\n"));
+        let settings = read(&format!(
+            "every='5m'\n{mail}user='u'\npassword-file='there'\n"
+        ));
         let settings = settings.unwrap();
         assert_eq!(settings.every, Duration::from_secs(300));
         let (user, password) = settings.mail.unwrap().login.unwrap();
@@ -255,10 +262,22 @@ mod tests {
             ("", "need [webhook] or [mail]"),
             ("spam=1", "unknown field"),
             ("every='0s'\n[webhook]\nurl='https://h/'", "every: need 1s"),
-            ("timeout='1h'\n[webhook]\nurl='https://h/'", "timeout: need 1s to 60s"),
-            ("[webhook]\nurl='http://h.example/'", "webhook.url: http:// is only"),
-            ("[mail]\nserver='smtp://m.example'\nfrom=''\nto=['a']", "use smtps://"),
-            ("[mail]\nserver='smtps://m'\nfrom=''\nto=[]", "mail.to: need 1 to 16"),
+            (
+                "timeout='1h'\n[webhook]\nurl='https://h/'",
+                "timeout: need 1s to 60s",
+            ),
+            (
+                "[webhook]\nurl='http://h.example/'",
+                "webhook.url: http:// is only",
+            ),
+            (
+                "[mail]\nserver='smtp://m.example'\nfrom=''\nto=['a']",
+                "use smtps://",
+            ),
+            (
+                "[mail]\nserver='smtps://m'\nfrom=''\nto=[]",
+                "mail.to: need 1 to 16",
+            ),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

@@ -148,7 +148,10 @@ async fn a_notice_says_what_waits_and_nothing_else() {
     let (hooked, mailed) = (Got::default(), Got::default());
     let hook = webhook(Manner::Good, hooked.clone()).await;
     let mail = mail_server(Manner::Good, mailed.clone()).await;
-    let text = format!("[webhook]\nurl = 'http://{hook}/services/T0'\n{}", mail_to(mail));
+    let text = format!(
+        "[webhook]\nurl = 'http://{hook}/services/T0'\n{}",
+        mail_to(mail)
+    );
     let desk = Arc::new(FakeDesk::new([1; 32], 30));
     let metrics = Arc::new(Metrics::default());
     let running = tokio::spawn(notifier(&text).run(desk.clone(), metrics.clone()));
@@ -158,10 +161,17 @@ async fn a_notice_says_what_waits_and_nothing_else() {
     let subject = "clew: 30 requests for trustee alice of acme";
     assert!(hooked[0].starts_with("/services/t0 {"), "{}", hooked[0]);
     let mailed = lock(&mailed).clone();
-    assert!(mailed[0].contains("RCPT TO:<alice@example.org>"), "{}", mailed[0]);
+    assert!(
+        mailed[0].contains("RCPT TO:<alice@example.org>"),
+        "{}",
+        mailed[0]
+    );
     assert!(mailed[0].contains("AUTH PLAIN"), "{}", mailed[0]);
     for said in [&hooked[0], &mailed[0]] {
-        assert!(said.contains(subject) && said.contains("0101010101010101"), "{said}");
+        assert!(
+            said.contains(subject) && said.contains("0101010101010101"),
+            "{said}"
+        );
         assert!(said.contains("and 10 more"), "{said}");
         for secret in ["police", "KLs", "192.0.2.1", "hunter2", "opening"] {
             assert!(!said.contains(secret), "{secret} in {said}");
@@ -182,7 +192,11 @@ async fn hostile_receivers_are_left_in_time() {
     let wait = Duration::from_secs(1);
     for (manner, by_hook, by_mail) in [
         (Manner::Hangs, "no answer in time", "no answer in time"),
-        (Manner::Refuses, "refused, status 500", "refused, status 554"),
+        (
+            Manner::Refuses,
+            "refused, status 500",
+            "refused, status 554",
+        ),
         (Manner::Endless, "its answer is too long", "says too much"),
     ] {
         let got = Got::default();

@@ -39,7 +39,9 @@ impl Webhook {
             ClientError::Unreachable { .. } => "no connection".to_owned(),
             ClientError::Timeout(_) => "no answer in time".to_owned(),
             ClientError::TooLong { .. } => "its answer is too long".to_owned(),
-            ClientError::Pin(_) => "the server has another key than the fingerprint says".to_owned(),
+            ClientError::Pin(_) => {
+                "the server has another key than the fingerprint says".to_owned()
+            }
             ClientError::Tls(_) | ClientError::Url(_) => "cannot be asked".to_owned(),
         })
     }

@@ -20,7 +20,10 @@ pub(super) async fn page(State(pages): State<TrusteePages>, headers: HeaderMap) 
         Some(_) => age(silence(&pages)),
         None => "never".to_owned(),
     };
-    let health = standing.trouble.as_deref().unwrap_or("requests are worked on");
+    let health = standing
+        .trouble
+        .as_deref()
+        .unwrap_or("requests are worked on");
     let body = html! {
         (facts(&[
             ("Work", html! { span.warn[standing.trouble.is_some()] { (visible(health)) } }),
@@ -41,7 +44,10 @@ fn counters(pages: &TrusteePages) -> Markup {
         ("Decisions on the page", count(&metrics.orders)),
         ("Decisions not taken", count(&metrics.orders_refused)),
         ("Notices sent", count(&metrics.notices)),
-        ("Attempts to send one that failed", count(&metrics.notice_failures)),
+        (
+            "Attempts to send one that failed",
+            count(&metrics.notice_failures),
+        ),
         ("Notices given up", count(&metrics.notices_lost)),
         ("Logins", count(&metrics.logins)),
         ("Logins refused", count(&metrics.logins_refused)),

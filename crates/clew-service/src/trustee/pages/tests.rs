@@ -60,7 +60,9 @@ impl Served {
     }
 
     async fn link(&self, key: &SigningKey) -> Response {
-        let challenge = self.ask(Request::post("/pages/challenge"), Vec::new()).await;
+        let challenge = self
+            .ask(Request::post("/pages/challenge"), Vec::new())
+            .await;
         let challenge = to_bytes(challenge.into_body(), 100).await.unwrap();
         let challenge = challenge.to_vec().try_into().unwrap();
         let answer = LoginAnswer::sign(challenge, self.pin.as_bytes(), key).encode();
@@ -107,7 +109,10 @@ async fn the_trustees_own_key_alone_logs_in() {
         assert_eq!(text(shut).await, "");
     }
     let packets = format!("pages/packets?id={}", matter(Kind::Request, 1).id);
-    assert_eq!(served.get(&packets, "").await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(
+        served.get(&packets, "").await.status(),
+        StatusCode::SEE_OTHER
+    );
     let cookie = served.log_in().await;
     let list = text(served.get("pages/requests", &cookie).await).await;
     assert!(list.contains("1 waits for your decision"), "{list}");
@@ -122,7 +127,10 @@ async fn others_words_are_shown_and_never_markup() {
     let served = serve(1);
     let cookie = served.log_in().await;
     let page = text(served.get(&request(1), &cookie).await).await;
-    assert!(page.contains("for &lt;b&gt;police") && !page.contains("<b>"), "{page}");
+    assert!(
+        page.contains("for &lt;b&gt;police") && !page.contains("<b>"),
+        "{page}"
+    );
     assert!(page.contains("4 KLs[U+202E] 17/26"), "{page}");
     assert!(page.contains("192.0.2.1:1") && page.contains("And 1 more."));
     let id = matter(Kind::Request, 1).id;
@@ -130,7 +138,11 @@ async fn others_words_are_shown_and_never_markup() {
     let disposition = packets.headers()["content-disposition"].to_str().unwrap();
     assert!(disposition.starts_with("attachment"));
     assert_eq!(text(packets).await, "pcap");
-    for path in ["pages/request?id=00", "pages/plan?id=..%2f..", "pages/packets?id="] {
+    for path in [
+        "pages/request?id=00",
+        "pages/plan?id=..%2f..",
+        "pages/packets?id=",
+    ] {
         let none = served.get(path, &cookie).await;
         assert_eq!(none.status(), StatusCode::NOT_FOUND, "{path}");
     }
@@ -143,19 +155,37 @@ async fn a_form_of_the_page_decides_and_nothing_else_does() {
     let own = [("cookie", &*cookie)];
     let form = served.form(&cookie, &request(1), "approve").await;
     let ticked = format!("{form}&read=yes");
-    let without_token = ticked.split('&').filter(|field| !field.starts_with("token"));
+    let without_token = ticked
+        .split('&')
+        .filter(|field| !field.starts_with("token"));
     let without_token = without_token.collect::<Vec<_>>().join("&");
     let seen = format!("seen={}", "01".repeat(32));
     let older = ticked.replace(&seen, &format!("seen={}", "02".repeat(32)));
     let refused: [(&[(&str, &str)], &str, StatusCode); 8] = [
         (&own, &form, StatusCode::BAD_REQUEST), // not ticked
         (&own, &without_token, StatusCode::BAD_REQUEST),
-        (&own, &ticked.replace("token=", "token=AA"), StatusCode::FORBIDDEN),
-        (&[own[0], ("origin", "https://evil.example")], &ticked, StatusCode::FORBIDDEN),
-        (&[own[0], ("sec-fetch-site", "same-site")], &ticked, StatusCode::FORBIDDEN),
+        (
+            &own,
+            &ticked.replace("token=", "token=AA"),
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            &[own[0], ("origin", "https://evil.example")],
+            &ticked,
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            &[own[0], ("sec-fetch-site", "same-site")],
+            &ticked,
+            StatusCode::FORBIDDEN,
+        ),
         (&[], &ticked, StatusCode::SEE_OTHER),
         (&own, &older, StatusCode::CONFLICT),
-        (&own, &ticked.replace("word=approve", "word=maybe"), StatusCode::BAD_REQUEST),
+        (
+            &own,
+            &ticked.replace("word=approve", "word=maybe"),
+            StatusCode::BAD_REQUEST,
+        ),
     ];
     for (headers, body, status) in refused {
         let answered = served.post("decide", headers, body).await;
@@ -184,7 +214,10 @@ async fn a_form_of_the_page_decides_and_nothing_else_does() {
         .map(|ordered| ordered.word.clone())
         .collect();
     let rule = Some("warrant-expired".to_owned());
-    assert_eq!(words, [Word::Approve, Word::Refuse(rule), Word::Refuse(None)]);
+    assert_eq!(
+        words,
+        [Word::Approve, Word::Refuse(rule), Word::Refuse(None)]
+    );
     let text = served.metrics.text();
     assert!(text.contains("clew_trustee_orders_total 3"), "{text}");
 }
@@ -204,7 +237,10 @@ async fn a_list_has_parts() {
         path = next.split('"').next().unwrap().to_owned();
     }
     assert_eq!(found, 120);
-    for path in ["pages/requests?from=18446744073709551615", "pages/plans?from=9"] {
+    for path in [
+        "pages/requests?from=18446744073709551615",
+        "pages/plans?from=9",
+    ] {
         assert_eq!(served.get(path, &cookie).await.status(), StatusCode::OK);
     }
     let bad = served.get("pages/requests?from=x", &cookie).await;
@@ -220,7 +256,10 @@ async fn health_says_that_requests_wait_and_not_why() {
     assert_eq!(ill.status(), StatusCode::SERVICE_UNAVAILABLE);
     let (health, metrics) = (text(ill).await, text(served.get("metrics", "").await).await);
     assert!(!health.contains("alice") && !metrics.contains("alice"));
-    assert!(metrics.contains("clew_trustee_silence_seconds 0"), "{metrics}");
+    assert!(
+        metrics.contains("clew_trustee_silence_seconds 0"),
+        "{metrics}"
+    );
     let cookie = served.log_in().await;
     let page = text(served.get("pages/state", &cookie).await).await;
     assert!(page.contains("/home/alice/policy.toml: bad"), "{page}");

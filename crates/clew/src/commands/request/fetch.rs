@@ -19,7 +19,9 @@ use clew_evidence::{
 use clew_group::quorum::{Set, Trustee};
 use clew_keys::{AuthorKeyFile, TextFile};
 use clew_log::entry::{Answer, Body};
-use clew_trustee::request::{ATTEMPTS_MAX, Decided, Filing, Message, Posted, RequestState, decided, open_share};
+use clew_trustee::request::{
+    ATTEMPTS_MAX, Decided, Filing, Message, Posted, RequestState, decided, open_share,
+};
 use clew_trustee::sealed::SealKey;
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};

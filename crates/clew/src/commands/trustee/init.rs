@@ -85,7 +85,10 @@ fn policy(arguments: &TrusteeInit) -> Result<String, Failure> {
     };
     let issuers: Result<Vec<String>, Failure> = arguments.issuer.iter().map(line).collect();
     let witnesses = arguments.witness.iter().map(|key| format!("\"{key}\""));
-    let (issuers, witnesses) = (issuers?.join(", "), witnesses.collect::<Vec<_>>().join(", "));
+    let (issuers, witnesses) = (
+        issuers?.join(", "),
+        witnesses.collect::<Vec<_>>().join(", "),
+    );
     let text = format!("issuers = [{issuers}]\nwitnesses = [{witnesses}]\n");
     match Policy::parse(&text) {
         Ok(_) => Ok(text),

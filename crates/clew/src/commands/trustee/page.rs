@@ -51,7 +51,9 @@ impl OwnPage {
         put(&home.path(PAGE_URL), format!("{url}\n").as_bytes())?;
         say!("page at {url}");
         if !at.ip().is_loopback() {
-            mention!("clew: warning: other hosts reach the page; who logs in decides for this trustee");
+            mention!(
+                "clew: warning: other hosts reach the page; who logs in decides for this trustee"
+            );
         }
         Ok(Self { server, pages })
     }

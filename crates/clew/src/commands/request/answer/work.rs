@@ -40,6 +40,8 @@ pub enum Stop {
     Later(Failure),
     /// The request breaks a rule.
     Rule(u8, String),
+    /// What this round of a match needs is gone: the requester has to name another set.
+    Lost(String),
 }
 
 impl From<Failure> for Stop {
@@ -52,6 +54,7 @@ impl From<TrusteeError> for Stop {
     fn from(error: TrusteeError) -> Self {
         match error.number() {
             Some(rule) => Self::Rule(rule, error.to_string()),
+            None if matches!(error, TrusteeError::NotUnderWay) => Self::Lost(error.to_string()),
             None => Self::Later(Failure::new(error)),
         }
     }
@@ -247,7 +250,7 @@ impl Open<'_> {
                 Ok(Some(line))
             }
             Err(Stop::Later(failure)) => Err(failure),
-            Err(Stop::Rule(_, why)) => {
+            Err(Stop::Rule(_, why) | Stop::Lost(why)) => {
                 let is_news = self.record.put_trouble(Some(&why))?;
                 if is_news {
                     mention!("clew: request {}: {why}", short(self.topic));
@@ -294,6 +297,7 @@ impl Open<'_> {
             Ok(()) => (1, None),
             Err(Stop::Rule(rule, why)) => (rule, Some(why)),
             Err(Stop::Later(failure)) => return Err(failure),
+            Err(Stop::Lost(why)) => return Err(Failure::new(why)),
         };
         let (answer, why) = found;
         let now = clock::now_ns();
@@ -417,10 +421,7 @@ impl Open<'_> {
             issuer_key: DeviceFingerprint::of(warrant.issuer()).to_string(),
             expires: draft.expires.as_nanos(),
             signatures: draft.scope.digests.len(),
-            covers: covers
-                .as_ref()
-                .map(Coverage::sentence)
-                .unwrap_or_default(),
+            covers: covers.as_ref().map(Coverage::sentence).unwrap_or_default(),
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
         })
     }
