@@ -115,7 +115,7 @@ impl Client {
             reason: innermost(&error),
         };
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(config(url.pin())?)
+            .tls_backend_preconfigured(client_config(url.pin())?)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT_WAIT)
@@ -390,7 +390,8 @@ fn of_tls<'e>(mut error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error>
     error.downcast_ref()
 }
 
-fn config(pin: Option<Pin>) -> Result<rustls::ClientConfig, rustls::Error> {
+/// How a client speaks TLS: with the one server that has the pinned key, else with whom the system trusts.
+pub(crate) fn client_config(pin: Option<Pin>) -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
     let config = config.with_protocol_versions(&[&rustls::version::TLS13])?;

@@ -15,6 +15,7 @@ mod url;
 
 pub use axum::Router;
 pub use certificate::{Certificate, CertificateError};
+pub(crate) use client::client_config;
 pub use client::{Answer, Client, ClientError};
 pub(crate) use connections::host;
 pub use pin::Pin;

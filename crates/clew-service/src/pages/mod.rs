@@ -5,6 +5,7 @@
 
 mod answer;
 mod client;
+pub(crate) mod entrance;
 mod layout;
 mod login;
 mod parts;
@@ -12,6 +13,7 @@ mod time;
 
 pub(crate) use answer::{page_again, style};
 pub use client::{LoginError, link};
+pub(crate) use entrance::{Guarded, Guest};
 pub(crate) use layout::{Link, Page, Site, fault};
 #[cfg(test)]
 pub(crate) use login::ATTEMPTS_MAX;

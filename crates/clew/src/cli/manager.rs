@@ -35,7 +35,8 @@ An older backup would revive machines that were revoked since. Give --published 
 from a device or a web server. To change the database of a store, stop its service, then run clew manager
 backup --with-keys and clew manager restore --database.";
 
-const LOGIN_HELP: &str = "\
+/// What to know of a link.
+pub const LOGIN_HELP: &str = "\
 Open the link in a browser within two minutes. Whoever has it logs in once, so give it to nobody. The
 browser warns about the service's own certificate: compare its fingerprint with that of the URL.";
 

@@ -39,7 +39,8 @@ pub use manager::{
 pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
-    TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeRefuse, TrusteeServe,
+    TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeLogin, TrusteeRefuse,
+    TrusteeServe,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,

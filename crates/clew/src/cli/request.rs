@@ -1,5 +1,6 @@
 //! Requests to trustees over the network: `clew request`.
 
+use super::flow::duration;
 use super::{NewFile, PacketOf};
 use crate::secrets::Unlock;
 use clap::{Args, Subcommand};
@@ -7,6 +8,7 @@ use clew_evidence::Name;
 use clew_log::VerifierKey;
 use clew_service::http::ServiceUrl;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const REQUEST_HELP: &str = "\
 An investigator asks a group's trustees through its manager. Every step can be repeated:
@@ -122,6 +124,9 @@ pub struct RequestFetch {
     /// Match: ask other trustees, because one of the last set is silent
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub new_set: Vec<u8>,
+    /// Match, with --wait: ask other trustees when a set took no step for this time [default: 5m]
+    #[arg(long, value_name = "D", default_value = "5m", hide_default_value = true, value_parser = duration)]
+    pub new_set_after: Duration,
     /// Where to write.
     #[command(flatten)]
     pub out: NewFile,

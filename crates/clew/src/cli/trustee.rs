@@ -1,10 +1,13 @@
 //! Opening keys that trustees make themselves: `clew trustee`, `clew group plan`, `group reopen`.
 
-use super::{NewFile, Start};
+use super::manager::LOGIN_HELP;
+use super::{NewFile, Start, parse_address};
 use crate::secrets::{Seal, Unlock};
 use clap::{ArgGroup, Args, Subcommand};
 use clew_evidence::Name;
+use clew_log::VerifierKey;
 use clew_service::http::ServiceUrl;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const TRUSTEE_HELP: &str = "\
@@ -36,8 +39,10 @@ Exit status: 0 done, 1 a trustee cheated, 2 could not tell, or bad usage";
 pub enum Trustee {
     /// Make a trustee's directory: its author key, and whom it asks for work
     Init(Box<TrusteeInit>),
-    /// Take part in what the manager's board has, until stopped. Never listens
+    /// Take part in what the manager's board has, until stopped
     Serve(TrusteeServe),
+    /// Print a link that logs in to the trustee's own page, once
+    Login(TrusteeLogin),
     /// List what waits for you, and what was done
     List(TrusteeList),
     /// Approve a plan: take part in it
@@ -68,6 +73,12 @@ pub struct TrusteeInit {
     /// Name of the trustee
     #[arg(long)]
     pub name: Name,
+    /// Public key of a court whose warrants this trustee accepts (repeatable) [default: nobody]
+    #[arg(long, value_name = "COURT.pub", requires = "witness")]
+    pub issuer: Vec<PathBuf>,
+    /// Witness of the group's log that this trustee believes (repeatable)
+    #[arg(long, value_name = "VKEY", requires = "issuer")]
+    pub witness: Vec<VerifierKey>,
     /// Trustee key that this trustee has already, to copy
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -79,15 +90,35 @@ pub struct TrusteeInit {
     pub seal: Seal,
 }
 
+const SERVE_HELP: &str = "\
+Without --page it never listens. The page shows what waits for you, and has forms to approve and refuse.
+Only the holder of author.key logs in: clew trustee login DIR. It also answers /health and /metrics.
+If DIR/notices.toml exists, you are told of what waits: by [mail], by [webhook], or both. See the book's page on trustees.";
+
 /// `clew trustee serve`
 #[derive(Args, Debug)]
+#[command(after_help = SERVE_HELP)]
 pub struct TrusteeServe {
     /// Trustee's directory
     pub dir: PathBuf,
     /// Do what can be done now, and exit
     #[arg(long)]
     pub once: bool,
+    /// Serve a page for the trustee's operator [default address: 127.0.0.1:4915]
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:4915", value_parser = parse_address, conflicts_with = "once")]
+    pub page: Option<SocketAddr>,
     /// What decrypts the secrets of the directory.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew trustee login`
+#[derive(Args, Debug)]
+#[command(after_help = LOGIN_HELP)]
+pub struct TrusteeLogin {
+    /// Trustee's directory
+    pub dir: PathBuf,
+    /// What decrypts the author key.
     #[command(flatten)]
     pub unlock: Unlock,
 }

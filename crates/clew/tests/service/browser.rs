@@ -31,10 +31,12 @@ fn browser() -> Option<(PathBuf, PathBuf)> {
         .then(|| (program, folder.trim().into()))
 }
 
-/// Has the browser look at pages below a service's address. `more` is added to what it is asked.
-fn look(served: &Served, pages: &[&str], more: Value) {
+/// Has the browser look at pages below a service's address. `more` is added to what it is asked. Returns
+/// `false` if there is no browser.
+pub fn look(served: &Served, pages: &[&str], more: Value) -> bool {
     let Some((program, folder)) = browser() else {
-        return skipped("chromium, node and npm's packages of tests/browser");
+        skipped("chromium, node and npm's packages of tests/browser");
+        return false;
     };
     let origin = format!("https://{}", served.at());
     let spki = served.url.split_once("SHA256:").unwrap().1;
@@ -60,6 +62,7 @@ fn look(served: &Served, pages: &[&str], more: Value) {
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["problems"], json!([]));
     assert_eq!(told["pages"], pages.len());
+    true
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl Folder {
         self.dir.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clew"));
         command.args(arguments).current_dir(self.dir.path());
         command.stdin(Stdio::null());

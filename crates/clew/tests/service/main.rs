@@ -17,4 +17,5 @@ mod skipped;
 mod story;
 #[path = "../common/systemd.rs"]
 mod systemd;
+mod trustees;
 mod units;

@@ -4,7 +4,6 @@
 use crate::folder::{Folder, GROUP, Served, wait};
 use clew_service::http::Client;
 use serde_json::Value;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -65,23 +64,19 @@ impl Story {
         let (key, index) = (format!("acme/trustees/{index}.key"), index.to_string());
         let init = ["trustee", "init", &dir, "--manager", &self.manager.url];
         let rest = ["--log-url", &self.log.url, "--name", &dir, "--key", &key];
-        self.yes(&[&init[..], &rest].concat());
+        let believes = [
+            "--issuer",
+            "court.pub",
+            "--witness",
+            &self.folder.witnesses[0],
+        ];
+        self.yes(&[&init[..], &rest, &believes].concat());
         let public = format!("{dir}/author.pub");
         let admit = [
             "manager", "admit", "acme", "--role", "trustee", "--index", &index,
         ];
         self.yes(&[&admit[..], &["--key", &public]].concat());
         self.yes(&["log", "admit", "acme", &self.log.url, &public, "--as", &at]);
-        self.policy(&dir, "court");
-    }
-
-    pub fn policy(&self, dir: &str, court: &str) {
-        let read = |name: &str| fs::read_to_string(self.path(name)).unwrap();
-        let line = read(&format!("{court}.pub"));
-        let line = line.lines().find(|line| !line.starts_with('#')).unwrap();
-        let witness = &self.folder.witnesses[0];
-        let policy = format!("issuers = [\"{line}\"]\nwitnesses = [\"{witness}\"]\n");
-        fs::write(self.path(&format!("{dir}/policy.toml")), policy).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

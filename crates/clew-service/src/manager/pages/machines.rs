@@ -1,7 +1,7 @@
 //! The machines of the register: personal data, for the manager alone.
 
 use super::ManagerPages;
-use crate::pages::{code, newer_and_older, page_again, table, utc};
+use crate::pages::{code, entrance, newer_and_older, page_again, table, utc};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -53,7 +53,7 @@ pub(super) async fn page(
     headers: HeaderMap,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Response {
-    let Some(guest) = pages.guest(&headers).await else {
+    let Some(guest) = entrance::guest(&pages, &headers).await else {
         return page_again("login");
     };
     if !guest.visitor.is_manager() {

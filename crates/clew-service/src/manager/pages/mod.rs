@@ -1,18 +1,17 @@
 //! The manager's pages for people (`spec/pages.md` section 4): only behind a login by key.
 
-mod entrance;
 mod machines;
 mod state;
 
 use super::Manager;
+use super::metrics::count;
 use crate::http::Pin;
-use crate::pages::{Entered, FOLDER, Link, Logins, Page, Refused, Site, fault, page_again, style};
+use crate::pages::{FOLDER, Guarded, Guest, Link, Logins, entrance, page_again, style};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::header::COOKIE;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::get;
 use clew_log::entry::Role;
 use clew_manager::{Store, StoreError};
 use maud::{Markup, html};
@@ -33,15 +32,12 @@ const LINKS: [Link; 2] = [
 const FOOT: &str =
     "All times are UTC. Log out when you are done: whoever has this browser sees what you see.";
 
-/// The cookie of a session. Its prefix has browsers insist on `Secure`, on the path `/`, and on this host.
-const SESSION: &str = "__Host-clew";
-
 /// Most bytes of a login's answer or of a form.
 const BODY_MAX: usize = 4 << 10;
 
 /// Somebody who may log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Visitor {
+pub(crate) enum Visitor {
     Manager,
     Author(String, Role),
 }
@@ -75,12 +71,6 @@ pub struct ManagerPages {
     name: Arc<str>,
 }
 
-/// A visitor with its session.
-struct Guest {
-    visitor: Visitor,
-    session: Entered,
-}
-
 impl ManagerPages {
     /// Pages about a store, which only reads from here on: the manager has one of its own. `pin` is that
     /// of the service's TLS key, if it has one.
@@ -104,20 +94,12 @@ impl ManagerPages {
         let at = |page: &str| format!("/{FOLDER}/{page}");
         Router::new()
             .route("/", get(first))
-            .route(&at("challenge"), post(entrance::challenge))
-            .route(&at("answer"), post(entrance::answer))
-            .route(&at("login"), get(entrance::login))
-            .route(&at("enter"), post(entrance::enter))
-            .route(&at("leave"), post(entrance::leave))
+            .merge(entrance::paths())
             .route(&at("state"), get(state::page))
             .route(&at("machines"), get(machines::page))
             .route(&at("{other}"), get(other))
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .with_state(self)
-    }
-
-    fn logins(&self) -> MutexGuard<'_, Logins> {
-        self.logins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads from the store, on a thread that may wait for the disk, one reader after the other.
@@ -133,7 +115,40 @@ impl ManagerPages {
         done.await.ok()?.ok()
     }
 
-    /// Who has a key, if its holder may log in now.
+    fn page(
+        &self,
+        guest: &Guest<Visitor>,
+        title: &str,
+        here: &'static str,
+        body: Markup,
+    ) -> Response {
+        entrance::page(self, guest, (title, here), body)
+    }
+
+    fn refused(&self, status: StatusCode, why: &str) -> Response {
+        entrance::refused(self, status, why)
+    }
+
+    fn unread(&self) -> Response {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        self.refused(
+            status,
+            "The store cannot be read now. Its operator is told why.",
+        )
+    }
+}
+
+impl Guarded for ManagerPages {
+    type Visitor = Visitor;
+    const COOKIE: &'static str = "__Host-clew";
+    const FIRST: &'static str = "state";
+    const LINKS: &'static [Link] = &LINKS;
+    const FOOT: &'static str = FOOT;
+
+    fn logins(&self) -> MutexGuard<'_, Logins> {
+        self.logins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn visitor(&self, key: [u8; 32]) -> Option<Visitor> {
         let read = move |store: &Store| {
             if store.group().genesis().manager == key {
@@ -149,77 +164,31 @@ impl ManagerPages {
         self.read(read).await.flatten()
     }
 
-    /// Who sends these headers, if somebody is logged in. Whoever was dismissed is not any more.
-    async fn guest(&self, headers: &HeaderMap) -> Option<Guest> {
-        let cookie = cookie(headers)?;
-        let session = self.logins().session(cookie, Instant::now())?;
-        let visitor = self.visitor(session.key).await?;
-        Some(Guest { visitor, session })
+    fn words(visitor: &Visitor) -> String {
+        visitor.words()
     }
 
-    fn site(&self, links: &'static [Link]) -> Site<'_> {
-        Site {
-            name: &self.name,
-            links,
-            foot: FOOT,
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn commands(&self) -> Markup {
+        html! {
+            p { "The holder of a key gets a link from this command, on the manager's host:" }
+            pre tabindex="0" aria-label="Command on the manager's host" { "clew manager login DIR" }
+            p { "Trustees, requesters and observers log in with their own keys:" }
+            pre tabindex="0" aria-label="Command for authors" { "clew manager login --manager URL --key FILE" }
         }
     }
 
-    fn page(&self, guest: &Guest, title: &str, here: &'static str, body: Markup) -> Response {
-        let page = Page {
-            site: &self.site(&LINKS),
-            title,
-            here,
-            aside: Some(aside(guest)),
-            body,
-        };
-        page.private(StatusCode::OK)
+    fn count_login(&self, is_in: bool) {
+        let metrics = &self.manager.metrics;
+        count(if is_in {
+            &metrics.logins
+        } else {
+            &metrics.logins_refused
+        });
     }
-
-    fn refused(&self, status: StatusCode, why: &str) -> Response {
-        fault(&self.site(&[]), status, "Not possible", why)
-    }
-
-    fn not_in(&self, refused: Refused) -> Response {
-        self.refused(status(refused), &format!("Cannot log in: {refused}."))
-    }
-
-    fn unread(&self) -> Response {
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        self.refused(
-            status,
-            "The store cannot be read now. Its operator is told why.",
-        )
-    }
-}
-
-fn status(refused: Refused) -> StatusCode {
-    match refused {
-        Refused::TooMany | Refused::Full => StatusCode::TOO_MANY_REQUESTS,
-        Refused::Challenge | Refused::Signature | Refused::Stranger | Refused::Link => {
-            StatusCode::FORBIDDEN
-        }
-        Refused::Random => StatusCode::SERVICE_UNAVAILABLE,
-    }
-}
-
-fn aside(guest: &Guest) -> Markup {
-    html! {
-        p { "Logged in: " (clew_wire::visible(&guest.visitor.words())) }
-        form method="post" action="leave" {
-            input type="hidden" name="token" value=(guest.session.token);
-            button type="submit" { "Log out" }
-        }
-    }
-}
-
-/// The session's cookie.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let all = headers.get_all(COOKIE).iter();
-    let mut pairs = all
-        .filter_map(|own| own.to_str().ok())
-        .flat_map(|own| own.split(';'));
-    pairs.find_map(|pair| pair.trim().strip_prefix(SESSION)?.strip_prefix('='))
 }
 
 /// The manager's address leads to its pages.

@@ -1,7 +1,7 @@
 //! The state of the group and of its service.
 
 use super::ManagerPages;
-use crate::pages::{code, facts, page_again, table, utc};
+use crate::pages::{Guarded as _, code, entrance, facts, page_again, table, utc};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -79,7 +79,7 @@ impl Seen {
 }
 
 pub(super) async fn page(State(pages): State<ManagerPages>, headers: HeaderMap) -> Response {
-    let Some(guest) = pages.guest(&headers).await else {
+    let Some(guest) = entrance::guest(&pages, &headers).await else {
         return page_again("login");
     };
     let Some(seen) = pages.read(Seen::of).await else {

@@ -19,13 +19,17 @@ use clew_evidence::{
 use clew_group::quorum::{Set, Trustee};
 use clew_keys::{AuthorKeyFile, TextFile};
 use clew_log::entry::{Answer, Body};
-use clew_trustee::request::{Decided, Filing, Message, Posted, RequestState, decided, open_share};
+use clew_trustee::request::{
+    ATTEMPTS_MAX, Decided, Filing, Message, Posted, RequestState, decided, open_share,
+};
 use clew_trustee::sealed::SealKey;
 use sha2::{Digest, Sha256};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long one question for news waits.
 const WAIT: Duration = Duration::from_secs(30);
+/// Shortest time after which other trustees are asked.
+const PATIENCE_MIN: Duration = Duration::from_secs(1);
 
 /// Everything that a fetch works on.
 struct Fetch<'a> {
@@ -117,14 +121,23 @@ impl Fetch<'_> {
 
     async fn wait(&self) -> Result<Got, Failure> {
         let (mut known, mut wait, mut new_set) = (0, Duration::ZERO, self.new_set()?);
+        let patience = self.arguments.new_set_after.max(PATIENCE_MIN);
+        let mut news = Instant::now();
         loop {
             let topic = self.folder.topic();
             let (last, posts) = self.exchange.posts(&topic, known, wait).await?;
+            if last > known {
+                news = Instant::now();
+            }
             let now = clock::now_ns() / 1_000_000_000;
             let policy = &self.folder.policy;
             let decided = decided(&posts, policy, &self.filing.group, self.filing.place, now);
             if self.filing.is_match {
-                self.name_set(&posts, &decided, new_set.take()).await?;
+                let chosen = new_set.take().or_else(|| match news.elapsed() >= patience {
+                    true => another_set(&posts, &decided, &self.filing),
+                    false => None,
+                });
+                self.name_set(&posts, &decided, chosen).await?;
             }
             match self.combine(&posts, &decided).await {
                 Err(Waits::For(_)) if self.arguments.wait && !self.is_over(&posts) => {}
@@ -134,7 +147,7 @@ impl Fetch<'_> {
                     return Ok(got);
                 }
             }
-            (known, wait) = (last, WAIT);
+            (known, wait) = (last, WAIT.min(patience));
         }
     }
 
@@ -299,26 +312,63 @@ impl Fetch<'_> {
         let set = match (last, chosen) {
             (_, Some(set)) => set,
             (Some(_), None) => return Ok(()),
-            (None, None) => {
-                let yes = decided.iter().filter(|one| one.answer == Answer::Yes);
-                let mut first: Vec<u8> = Vec::new();
-                for one in yes {
-                    if !first.contains(&one.trustee) {
-                        first.push(one.trustee);
-                    }
-                }
-                first.truncate(self.filing.threshold.into());
-                if first.len() < usize::from(self.filing.threshold) {
-                    return Ok(());
-                }
-                let trustees: Result<Vec<_>, _> = first.into_iter().map(Trustee::new).collect();
-                Set::of(trustees.map_err(Failure::new)?).map_err(Failure::new)?
-            }
+            (None, None) => match first_set(&yes_sayers(decided), &self.filing) {
+                Some(set) => set,
+                None => return Ok(()),
+            },
         };
         let attempt = last.unwrap_or(0).saturating_add(1);
+        if attempt > ATTEMPTS_MAX {
+            let why = format!("{ATTEMPTS_MAX} sets of trustees were asked: none answered");
+            return Err(Failure::new(why).hint("file the request again, under a new warrant"));
+        }
         let message = Message::Set { attempt, set };
         self.exchange.say(self.folder.topic(), &message).await
     }
+}
+
+/// The trustees that said yes in the log, in its order.
+fn yes_sayers(decided: &[Decided]) -> Vec<u8> {
+    let mut first: Vec<u8> = Vec::new();
+    for one in decided.iter().filter(|one| one.answer == Answer::Yes) {
+        if !first.contains(&one.trustee) {
+            first.push(one.trustee);
+        }
+    }
+    first
+}
+
+/// As many of them as are needed, if there are so many.
+fn first_set(trustees: &[u8], filing: &Filing) -> Option<Set> {
+    let needed = trustees.get(..usize::from(filing.threshold))?;
+    let trustees: Result<Vec<_>, _> = needed.iter().map(|index| Trustee::new(*index)).collect();
+    Set::of(trustees.ok()?).ok()
+}
+
+/// Whom to ask when the newest set made no step for long: those first that are not behind in it. A trustee
+/// that was killed between two files takes part again.
+fn another_set(posts: &[Posted], decided: &[Decided], filing: &Filing) -> Option<Set> {
+    let (newest, set) = newest_set(posts, filing)?;
+    let steps = |index: u8| {
+        let is_own = |post: &&Posted| match &post.message {
+            Message::Step { attempt, share } => {
+                *attempt == newest && share.trustee.index() == index
+            }
+            Message::Share {
+                attempt, trustee, ..
+            } => *attempt == newest && trustee.index() == index,
+            _ => false,
+        };
+        posts.iter().filter(is_own).count()
+    };
+    let most = set.iter().map(|trustee| steps(trustee.index())).max()?;
+    let is_behind = |index: u8| {
+        let is_asked = set.iter().any(|trustee| trustee.index() == index);
+        is_asked && steps(index) < most
+    };
+    let mut trustees = yes_sayers(decided);
+    trustees.sort_by_key(|index| is_behind(*index));
+    first_set(&trustees, filing)
 }
 
 /// Names the trustees whose shares do not hold.

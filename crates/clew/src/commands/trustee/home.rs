@@ -11,6 +11,9 @@
 //! DIR/plans/ID/         a key generation: plan, answer, state, done, status.json
 //! DIR/requests/ID/      a request: its packets, what was found, the answer, what was posted
 //! DIR/board.at          the last post of the board that was looked at
+//! DIR/notices.toml      where the operator is told of work, if it is
+//! DIR/tls/              key and certificate of the trustee's page
+//! DIR/page.url          the page's address
 //! DIR/lock              locked while a process serves DIR
 //! ```
 
@@ -31,6 +34,7 @@ use std::path::{Path, PathBuf};
 const FILE_MAX: u64 = 1 << 20;
 
 /// A trustee's directory, which `clew trustee init` made.
+#[derive(Clone)]
 pub struct Home {
     dir: PathBuf,
 }

@@ -9,22 +9,28 @@ use crate::random;
 use crate::secrets;
 use clew_evidence::GroupFile;
 use clew_keys::files::MODE_PUBLIC;
-use clew_keys::{AuthorKeyFile, TextFile, TrusteeKeyFile};
+use clew_keys::{Author, AuthorKeyFile, TextFile, TrusteeKeyFile};
 use clew_service::manager::ManagerClient;
+use clew_trustee::policy::Policy;
 use rand_core::Rng;
+use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 const POLICY: &str = "\
 # Whose warrants this trustee accepts, and which witnesses it believes: see the book's page on warrants.
-# Without an issuer it answers no request.
+# As long as no issuer stands here, every request waits. Write:
+#   issuers    the line of each court's public key that begins with clew-author-1: from COURT.pub
+#   witnesses  the verifier key of each witness of the group's log, from whoever runs it
+# Do not take them from the manager: it must not choose who allows openings.
 # issuers = [\"clew-author-1 ...\"]
 # witnesses = [\"example.com/w1+...+...\"]
+# More than half of the witnesses have to cosign, not longer ago than an hour:
 # threshold = 1
 # max-age = \"1h\"
 ";
 
 pub fn run(arguments: &TrusteeInit) -> Result<Status, Failure> {
-    let url = &arguments.manager;
+    let (url, policy) = (&arguments.manager, policy(arguments)?);
     let client = ManagerClient::new(url).map_err(|error| unanswered(&error))?;
     let bytes =
         crate::tunnel::run(async { client.group().await.map_err(|error| unanswered(&error)) })?;
@@ -43,7 +49,7 @@ pub fn run(arguments: &TrusteeInit) -> Result<Status, Failure> {
     let path = home.path("author.pub");
     secrets::write_same(&path, &public.encode(), MODE_PUBLIC)?;
     if !home.path("policy.toml").exists() {
-        put(&home.path("policy.toml"), POLICY.as_bytes())?;
+        put(&home.path("policy.toml"), policy.as_bytes())?;
     }
     put(&home.path("group.clew"), &bytes)?;
     if let Some(log) = &arguments.log_url {
@@ -58,7 +64,36 @@ pub fn run(arguments: &TrusteeInit) -> Result<Status, Failure> {
         public.name,
         path.display()
     );
+    if arguments.issuer.is_empty() {
+        say!("This trustee answers no request before you write courts and witnesses into");
+        say!("  {}", home.path("policy.toml").display());
+    }
     Ok(Status::Yes)
+}
+
+/// The policy with the courts and witnesses that were named, or one that answers nobody.
+fn policy(arguments: &TrusteeInit) -> Result<String, Failure> {
+    if arguments.issuer.is_empty() {
+        return Ok(POLICY.to_owned());
+    }
+    let line = |path: &PathBuf| {
+        let issuer: Author = secrets::read(path)?;
+        let text = issuer.encode();
+        let mut lines = text.lines();
+        let line = lines.find(|line| !line.starts_with('#'));
+        Ok(format!("{:?}", line.unwrap_or_default()))
+    };
+    let issuers: Result<Vec<String>, Failure> = arguments.issuer.iter().map(line).collect();
+    let witnesses = arguments.witness.iter().map(|key| format!("\"{key}\""));
+    let (issuers, witnesses) = (
+        issuers?.join(", "),
+        witnesses.collect::<Vec<_>>().join(", "),
+    );
+    let text = format!("issuers = [{issuers}]\nwitnesses = [{witnesses}]\n");
+    match Policy::parse(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(Failure::new(error).hint("use --issuer COURT.pub --witness VKEY")),
+    }
 }
 
 /// The author key: a new one, or that of a run that was killed.

@@ -49,25 +49,38 @@ pub fn purpose(proposal: &Proposal) -> &'static str {
 
 /// Shows a plan as an operator has to see it before it is approved.
 pub fn show(plan: &KeptPlan, own: &[u8; 32]) {
-    let proposal = &plan.proposal;
-    let quorum = proposal.plan().quorum;
+    say!("plan {}: {}", plan.id, title(plan));
+    say!("  any {} open together:", quorum(plan));
+    for (role, who) in seats(plan, own) {
+        say!("  {role}  {who}");
+    }
+    say!("  Whoever is named here gets a share. Compare the fingerprints by voice first.");
+}
+
+/// What a plan is for, and of which group.
+pub fn title(plan: &KeptPlan) -> String {
+    let group = &plan.proposal.plan().name;
+    format!("{} of group {group}", purpose(&plan.proposal))
+}
+
+/// How many trustees open together.
+pub fn quorum(plan: &KeptPlan) -> String {
+    let quorum = plan.proposal.plan().quorum;
     let (t, n) = (quorum.threshold(), quorum.trustees());
-    let group = &proposal.plan().name;
-    say!("plan {}: {} of group {group}", plan.id, purpose(proposal));
-    say!("  any {t} of {n} trustees open together:");
-    for seat in proposal.seats() {
+    format!("{t} of {n} trustees")
+}
+
+/// Who takes part: role, and name with fingerprint.
+pub fn seats(plan: &KeptPlan, own: &[u8; 32]) -> Vec<(String, String)> {
+    let seat = |seat: &Seat| {
         let you = match seat.author.signs.as_bytes() == own {
             true => "  (this trustee)",
             false => "",
         };
-        say!(
-            "  {}  {}  {}{you}",
-            role(seat),
-            seat.author.name,
-            fingerprint(&seat.author)
-        );
-    }
-    say!("  Whoever is named here gets a share. Compare the fingerprints by voice first.");
+        let (name, print) = (&seat.author.name, fingerprint(&seat.author));
+        (role(seat), format!("{name}  {print}{you}"))
+    };
+    plan.proposal.seats().iter().map(seat).collect()
 }
 
 fn role(seat: &Seat) -> String {

@@ -1,10 +1,12 @@
 //! `clew trustee`: one trustee, as a program beside its directory, or step by step with files.
 
 mod answer;
+mod desk;
 mod files;
 mod home;
 mod init;
 mod list;
+mod page;
 mod plans;
 mod requests;
 mod serve;
@@ -19,6 +21,7 @@ pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
     match arguments {
         Trustee::Init(arguments) => init::run(arguments),
         Trustee::Serve(arguments) => serve::run(arguments),
+        Trustee::Login(arguments) => page::login(arguments),
         Trustee::List(arguments) => list::run(arguments),
         Trustee::Approve(arguments) => answer::approve(arguments),
         Trustee::Refuse(arguments) => answer::refuse(arguments),

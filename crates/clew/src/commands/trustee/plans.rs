@@ -152,6 +152,16 @@ impl KeptPlan {
         put(&self.folder.join("answer"), text.as_bytes())
     }
 
+    /// Whether a notice told of it.
+    pub fn is_told(&self) -> bool {
+        self.folder.join("told").exists()
+    }
+
+    /// Keeps that a notice told of it.
+    pub fn set_told(&self) -> Result<(), Failure> {
+        put(&self.folder.join("told"), b"")
+    }
+
     /// What `serve` wrote last about it.
     pub fn status(&self) -> Result<Value, Failure> {
         let bytes = get(&self.folder.join("status.json"))?.unwrap_or_default();

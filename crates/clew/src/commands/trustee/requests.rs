@@ -1,6 +1,6 @@
 //! Requests on the board: those that arrived, and a turn of each that needs one.
 
-use super::home::{Home, get};
+use super::home::{Home, Identity, get};
 use super::serve::Context;
 use crate::cli::{TrusteeAnswer, TrusteeRefuse};
 use crate::clock;
@@ -14,12 +14,16 @@ use clew_keys::TrusteeKeyFile;
 use clew_keys::post::Post;
 use clew_log::entry::Answer;
 use clew_service::http::ServiceUrl;
+use clew_service::trustee::Word;
 use clew_trustee::approval::rule_number;
 use clew_trustee::policy::{POLICY_BYTES_MAX, Policy};
 use clew_trustee::request::CASE_KIND;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+
+/// The state of a request about which nobody decided.
+pub const WAITING: &str = "waiting";
 
 /// The rule `operator` (`spec/opening.md` 3.1).
 const RULE_OPERATOR: u8 = 27;
@@ -31,6 +35,13 @@ pub struct Pending {
     is_begun: bool,
     /// Why requests wait, as it was said last.
     said: Option<String>,
+}
+
+impl Pending {
+    /// Why requests wait, if they do.
+    pub fn trouble(&self) -> Option<&str> {
+        self.said.as_deref()
+    }
 }
 
 /// Remembers, synced, that a topic with a case has something new.
@@ -161,12 +172,10 @@ pub fn approve(home: &Home, arguments: &TrusteeAnswer) -> Result<Option<Status>,
         return Ok(None);
     };
     let identity = home.identity(&arguments.unlock)?;
-    let reviewed = Record::at(home.dir(), &topic).review()?;
-    if let Some(reviewed) = &reviewed {
-        tell(reviewed);
+    if let Some(reviewed) = Record::at(home.dir(), &topic).review()? {
+        tell(&reviewed);
     }
-    let group = home.group()?.id();
-    order::put(home.dir(), &topic, group, Answer::Yes, &identity.key)?;
+    decide(home, &identity, &topic, &Word::Approve)?;
     say!("approved: clew trustee serve checks it again, logs it, and gives the share");
     Ok(Some(Status::Yes))
 }
@@ -178,25 +187,48 @@ pub fn refuse(home: &Home, arguments: &TrusteeRefuse) -> Result<Option<Status>, 
         return Ok(None);
     };
     let identity = home.identity(&answer.unlock)?;
-    let failed = Record::at(home.dir(), &topic).review()?;
-    let failed = failed
-        .map(|reviewed| reviewed.answer)
-        .filter(|rule| *rule > 1);
-    let rule = match arguments.because.as_deref().map(rule_number) {
+    let word = Word::Refuse(arguments.because.clone());
+    if let Answer::No(rule) = decide(home, &identity, &topic, &word)? {
+        say!(
+            "refused: clew trustee serve logs it, rule {}",
+            said_answer(rule)
+        );
+    }
+    Ok(Some(Status::Yes))
+}
+
+/// Signs an operator's decision about a request, and keeps it: for commands and for pages.
+///
+/// # Errors
+/// There is no rule of that name; as [`order::put`].
+pub fn decide(
+    home: &Home,
+    identity: &Identity,
+    topic: &[u8; 32],
+    word: &Word,
+) -> Result<Answer, Failure> {
+    let answer = match word {
+        Word::Approve => Answer::Yes,
+        Word::Refuse(because) => Answer::No(refusal(home, topic, because.as_deref())?),
+    };
+    let group = home.group()?.id();
+    order::put(home.dir(), topic, group, answer, &identity.key)?;
+    Ok(answer)
+}
+
+/// The rule of a refusal: the one that is named, else the one that failed, else the operator's own.
+fn refusal(home: &Home, topic: &[u8; 32], because: Option<&str>) -> Result<u8, Failure> {
+    match because.map(rule_number) {
+        Some(Some(rule)) => return Ok(rule),
         Some(None) => {
             return Err(Failure::new("--because: not the name of a rule")
                 .hint("use a name of spec/opening.md 3.1, as warrant-expired"));
         }
-        Some(Some(rule)) => rule,
-        None => failed.unwrap_or(RULE_OPERATOR),
-    };
-    let group = home.group()?.id();
-    order::put(home.dir(), &topic, group, Answer::No(rule), &identity.key)?;
-    say!(
-        "refused: clew trustee serve logs it, rule {}",
-        said_answer(rule)
-    );
-    Ok(Some(Status::Yes))
+        None => {}
+    }
+    let reviewed = Record::at(home.dir(), topic).review()?;
+    let failed = reviewed.map(|reviewed| reviewed.answer);
+    Ok(failed.filter(|rule| *rule > 1).unwrap_or(RULE_OPERATOR))
 }
 
 /// Lists all requests.
@@ -220,7 +252,7 @@ pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
         }
         tell(&reviewed);
         match state {
-            "waiting" => say!(
+            WAITING => say!(
                 "  waiting for you: clew trustee approve {} {}",
                 home.dir().display(),
                 &reviewed.id[..16]
@@ -235,7 +267,7 @@ pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
 }
 
 /// How far a request is, for its trustee.
-fn state(record: &Record) -> Result<&'static str, Failure> {
+pub fn state(record: &Record) -> Result<&'static str, Failure> {
     let decision = record.decision()?.map(|(_, answer)| answer);
     Ok(
         match (decision, record.order()?.is_some(), record.has_given()?) {
@@ -243,39 +275,43 @@ fn state(record: &Record) -> Result<&'static str, Failure> {
             (Some(Answer::Yes), _, _) => "approved, in the log",
             (Some(Answer::No(_)), _, _) => "refused, in the log",
             (None, true, _) => "decided, not in the log yet",
-            (None, false, _) => "waiting",
+            (None, false, _) => WAITING,
         },
     )
 }
 
 /// What an operator has to see before it decides.
 fn tell(reviewed: &Reviewed) {
-    let at = clock::to_the_second;
     say!("request {}", &reviewed.id[..16]);
-    if let Some(facts) = &reviewed.warrant {
-        say!("  asks       {}", facts.asks);
-        if let Some(machine) = &facts.machine {
-            say!("  machine    {machine}");
-        }
-        say!("  reference  {}", facts.reference);
-        say!("  asked by   {}", facts.requester);
-        say!("  with key   {}", reviewed.requester);
-        say!("  issued by  {}", facts.issuer);
-        say!("  with key   {}", facts.issuer_key);
-        say!("  expires    {}", at(facts.expires));
-        say!(
-            "  signatures {} in the warrant; this one {}",
-            facts.signatures,
-            facts.covers
-        );
+    for (name, value) in facts(reviewed) {
+        say!("  {name:<10} {value}");
     }
-    say!(
-        "  log        entry {}, added {}",
-        reviewed.place,
-        at(reviewed.logged)
-    );
-    match &reviewed.why {
-        None => say!("  checked    every rule holds, at {}", at(reviewed.checked)),
-        Some(why) => say!("  checked    {why}, at {}", at(reviewed.checked)),
+}
+
+/// The same by name, for commands and for pages.
+pub fn facts(reviewed: &Reviewed) -> Vec<(&'static str, String)> {
+    let at = clock::to_the_second;
+    let mut facts = Vec::new();
+    if let Some(warrant) = &reviewed.warrant {
+        facts.push(("asks", warrant.asks.clone()));
+        facts.extend(warrant.machine.clone().map(|name| ("machine", name)));
+        facts.extend([
+            ("reference", warrant.reference.clone()),
+            ("asked by", warrant.requester.clone()),
+            ("with key", reviewed.requester.clone()),
+            ("issued by", warrant.issuer.clone()),
+            ("with key", warrant.issuer_key.clone()),
+            ("expires", at(warrant.expires)),
+        ]);
+        let (count, covers) = (warrant.signatures, &warrant.covers);
+        let of = format!("{count} in the warrant; this one {covers}");
+        facts.push(("signatures", of));
     }
+    let log = format!("entry {}, added {}", reviewed.place, at(reviewed.logged));
+    facts.push(("log", log));
+    let (found, at) = (reviewed.why.as_deref(), at(reviewed.checked));
+    let found = found.unwrap_or("every rule holds,");
+    let end = if reviewed.why.is_some() { "," } else { "" };
+    facts.push(("checked", format!("{found}{end} at {at}")));
+    facts
 }

@@ -1,7 +1,9 @@
 //! `clew trustee serve`: asks the manager's board for work, does what needs no decision, and tells the
-//! operator what does. It never listens.
+//! operator what does. It listens only with `--page`, for its operator.
 
+use super::desk::OwnDesk;
 use super::home::{Home, Identity, get, passing, put};
+use super::page::{OwnPage, notifier};
 use super::plans;
 use super::requests::{self, Pending};
 use crate::cli::TrusteeServe;
@@ -14,8 +16,11 @@ use clew_keys::post::{BoardId, Post};
 use clew_service::board::BoardClient;
 use clew_service::http::ClientError;
 use clew_service::manager::{Followed, ManagerClient, follow};
+use clew_service::trustee::{Desk, Metrics, Standing};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// How long a request for news waits. A trustee that is stopped ends after so long at the latest.
 const WAIT: Duration = Duration::from_secs(20);
@@ -27,20 +32,25 @@ const POSTS_MAX: usize = 4_096;
 /// What each kind of work has at hand.
 pub struct Context {
     pub home: Home,
-    pub identity: Identity,
+    pub identity: Arc<Identity>,
     pub board: BoardClient,
     pub manager: ManagerClient,
     pub group: GroupFile,
     group_bytes: Vec<u8>,
     /// Requests that need a turn.
     pub requests: Pending,
+    desk: Arc<OwnDesk>,
+    metrics: Arc<Metrics>,
 }
 
 pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
     let home = Home::open(&arguments.dir)?;
     let _lock = home.lock()?;
     let (url, group) = (home.url()?, home.group()?);
-    let identity = home.identity(&arguments.unlock)?;
+    let identity = Arc::new(home.identity(&arguments.unlock)?);
+    let notifier = notifier(&home)?;
+    let name = group.genesis().name.to_string();
+    let desk = Arc::new(OwnDesk::new(home.clone(), Arc::clone(&identity), name));
     let path = home.path("group.clew");
     let board = BoardId::of_group(group.id());
     let board = BoardClient::new(&url, board, &identity.key, clock::now_ns);
@@ -52,11 +62,21 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
         identity,
         group,
         requests: Pending::default(),
+        desk,
+        metrics: Arc::new(Metrics::default()),
     };
     crate::tunnel::run(async {
         if arguments.once {
             context.turn(Duration::ZERO).await?;
             return Ok(Status::Yes);
+        }
+        let (desk, metrics) = (Arc::clone(&context.desk), Arc::clone(&context.metrics));
+        let page = |at| OwnPage::new(&context.home, at, Arc::clone(&desk), Arc::clone(&metrics));
+        if let Some(page) = arguments.page.map(page).transpose()? {
+            tokio::spawn(page.run());
+        }
+        if let Some(notifier) = notifier {
+            tokio::spawn(notifier.run(desk, metrics));
         }
         mention!("clew: trustee {} asks {url}", context.identity.key.name());
         crate::commands::bound::ready();
@@ -72,7 +92,9 @@ impl Context {
     async fn serve(&mut self) -> Result<Status, Failure> {
         let (mut wait, mut pause) = (Duration::ZERO, PAUSE[0]);
         loop {
-            match self.turn(wait).await {
+            let turned = self.turn(wait).await;
+            self.stand(&turned);
+            match turned {
                 Ok(()) => (wait, pause) = (WAIT, PAUSE[0]),
                 Err(failure) if passing(&failure) => {
                     mention!("clew: {}; trying again", failure.message);
@@ -84,11 +106,36 @@ impl Context {
         }
     }
 
+    /// Says how the work goes, for the page.
+    fn stand(&self, turned: &Result<(), Failure>) {
+        let (counter, trouble) = match turned {
+            Ok(()) => (&self.metrics.turns, self.requests.trouble()),
+            Err(failure) => (&self.metrics.failures, Some(failure.message.as_str())),
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let answered = match turned {
+            Ok(()) => Some(Instant::now()),
+            Err(_) => self.desk.standing().answered,
+        };
+        self.desk.set_standing(Standing {
+            answered,
+            trouble: trouble.map(str::to_owned),
+        });
+    }
+
+    /// Posts behind a number, or none if the operator decides something meanwhile.
+    async fn news(&self, at: u64, wait: Duration) -> Result<Vec<(u64, [u8; 32])>, ClientError> {
+        tokio::select! {
+            news = self.board.news(at, wait) => news,
+            () = self.desk.ordered(), if !wait.is_zero() => Ok(Vec::new()),
+        }
+    }
+
     /// Looks once at everything that is new, and works on it. With a wait, first waits for news.
     async fn turn(&mut self, wait: Duration) -> Result<(), Failure> {
         let (mut at, mut wait) = (self.at()?, wait);
         loop {
-            let news = match self.board.news(at, wait).await {
+            let news = match self.news(at, wait).await {
                 Err(ClientError::Refused { problem, .. }) if problem.title == "after" => {
                     mention!("clew: the board lost posts: looking at all of it again");
                     at = 0;

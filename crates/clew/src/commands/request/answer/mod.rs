@@ -8,7 +8,7 @@ mod record;
 mod work;
 
 pub use super::status::said as said_answer;
-pub use record::{Record, Reviewed};
+pub use record::{Record, Reviewed, topic};
 
 use super::exchange::Exchange;
 use crate::failure::Failure;

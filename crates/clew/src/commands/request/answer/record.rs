@@ -16,6 +16,7 @@ const REVIEW: &str = "review.json";
 const PACKETS: &str = "packets";
 const ORDER: &str = "order";
 const TROUBLE: &str = "trouble";
+const TOLD: &str = "told";
 /// Longest file that is read here.
 const FILE_MAX: u64 = 1 << 20;
 
@@ -71,6 +72,9 @@ pub struct Facts {
     pub signatures: usize,
     /// Which packets this signature covers.
     pub covers: String,
+    /// Numbers of the packets that this signature covers, in the capture: the first ones.
+    #[serde(default)]
+    pub packets: Vec<u64>,
     /// Name of the machine of a match, the requester's word until the row is checked.
     pub machine: Option<String>,
 }
@@ -161,6 +165,16 @@ impl Record {
             None => self.remove(TROUBLE)?,
         }
         Ok(true)
+    }
+
+    /// Whether a notice told of it.
+    pub fn is_told(&self) -> bool {
+        self.folder.join(TOLD).exists()
+    }
+
+    /// Keeps that a notice told of it.
+    pub fn set_told(&self) -> Result<(), Failure> {
+        self.put(TOLD, b"")
     }
 
     /// A message that was made, by the name of its file.
@@ -265,7 +279,7 @@ pub fn topics(all: &Path) -> Result<Vec<[u8; 32]>, Failure> {
 }
 
 /// Reads a topic in hexadecimal.
-fn topic(text: &str) -> Option<[u8; 32]> {
+pub fn topic(text: &str) -> Option<[u8; 32]> {
     let salt: crate::cli::Salt = text.parse().ok()?;
     Some(salt.0)
 }

@@ -29,6 +29,8 @@ use std::time::Duration;
 const STEPS_MAX: usize = 16;
 /// Most case files of one author in one topic that are compared with the log.
 const CASES_MAX: usize = 8;
+/// Most numbers of packets that a review has: more than a signature covers.
+const PACKETS_MAX: usize = 1_024;
 /// The rules `case`, `packet` and `trustee-key` (`spec/opening.md` 3.1).
 pub const RULE_CASE: u8 = 28;
 const RULE_PACKET: u8 = 29;
@@ -40,6 +42,8 @@ pub enum Stop {
     Later(Failure),
     /// The request breaks a rule.
     Rule(u8, String),
+    /// What this round of a match needs is gone: the requester has to name another set.
+    Lost(String),
 }
 
 impl From<Failure> for Stop {
@@ -52,6 +56,7 @@ impl From<TrusteeError> for Stop {
     fn from(error: TrusteeError) -> Self {
         match error.number() {
             Some(rule) => Self::Rule(rule, error.to_string()),
+            None if matches!(error, TrusteeError::NotUnderWay) => Self::Lost(error.to_string()),
             None => Self::Later(Failure::new(error)),
         }
     }
@@ -266,7 +271,7 @@ impl Open<'_> {
                 Ok(Some(line))
             }
             Err(Stop::Later(failure)) => Err(failure),
-            Err(Stop::Rule(_, why)) => {
+            Err(Stop::Rule(_, why) | Stop::Lost(why)) => {
                 let is_news = self.record.put_trouble(Some(&why))?;
                 if is_news {
                     mention!("clew: request {}: {why}", short(self.topic));
@@ -313,6 +318,7 @@ impl Open<'_> {
             Ok(()) => (1, None),
             Err(Stop::Rule(rule, why)) => (rule, Some(why)),
             Err(Stop::Later(failure)) => return Err(failure),
+            Err(Stop::Lost(why)) => return Err(Failure::new(why)),
         };
         let (answer, why) = found;
         let now = clock::now_ns();
@@ -421,7 +427,10 @@ impl Open<'_> {
         let path = self.record.packets();
         let asked = Asked::new(group, &self.case.warrant, &path, frame, None).ok();
         let covers = asked.and_then(|asked| Coverage::of_all(&path, &[asked.evidence]).ok());
+        let covers = covers.and_then(|all| all.into_iter().next());
+        let packets = covers.iter().flat_map(|own| own.packets.iter().copied());
         Some(Facts {
+            packets: packets.take(PACKETS_MAX).collect(),
             asks: match draft.scope.question {
                 Question::Opening => "opening",
                 Question::Match { .. } => "match",
@@ -433,9 +442,7 @@ impl Open<'_> {
             issuer_key: DeviceFingerprint::of(warrant.issuer()).to_string(),
             expires: draft.expires.as_nanos(),
             signatures: draft.scope.digests.len(),
-            covers: covers
-                .and_then(|all| all.first().map(Coverage::sentence))
-                .unwrap_or_default(),
+            covers: covers.as_ref().map(Coverage::sentence).unwrap_or_default(),
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
         })
     }
