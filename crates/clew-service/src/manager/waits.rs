@@ -37,8 +37,11 @@ impl Waits {
             waiting.retain(|_, count| *count > 0);
             has_room
         });
-        let waits = self.clone();
-        has_room.then_some(Waiting { waits, host })
+        // Only made if there is room: its end frees a place.
+        has_room.then(|| Waiting {
+            waits: self.clone(),
+            host,
+        })
     }
 }
 

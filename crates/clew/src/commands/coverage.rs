@@ -9,6 +9,8 @@ use crate::groups::read_group_file;
 use clew_engine::AsFrame;
 use clew_evidence::GroupFile;
 use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, read, window_hash};
+use clew_wire::visible;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
@@ -47,6 +49,24 @@ impl Matter {
     }
 }
 
+/// The capture that a small one was copied from: people know its packets by their numbers there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Original {
+    /// Its file.
+    pub capture: String,
+    /// Frame numbers there of the frames that were copied, ascending.
+    pub frames: Vec<u64>,
+}
+
+impl Original {
+    /// The frame number there of a frame of the copy, if it has one.
+    fn frame(&self, copied: u64) -> Option<u64> {
+        let place = usize::try_from(copied.checked_sub(1)?).ok()?;
+        self.frames.get(place).copied()
+    }
+}
+
 /// The packets of a capture that a signature covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
@@ -56,6 +76,8 @@ pub struct Coverage {
     pub more: bool,
     /// Frame number of the one that was asked about: the first, if the capture has it twice.
     pub asked: u64,
+    /// If the capture is a part of another one, and its maker says of which.
+    pub original: Option<Original>,
     mode: Mode,
 }
 
@@ -79,23 +101,54 @@ impl Coverage {
         scans.into_iter().map(|scan| scan.coverage(path)).collect()
     }
 
-    /// What the signature covers, for people.
+    /// What the signature covers, and what was asked for, for people.
     pub fn sentence(&self) -> String {
-        let asked = self.asked;
-        let (count, named) = (self.packets.len(), list(&self.packets, self.more));
+        let asked = match self.packets.len() {
+            1 => String::new(),
+            _ => format!("; asked for: {}", self.name(self.asked)),
+        };
+        format!("covers {}{asked}", self.scope())
+    }
+
+    /// The packets that the signature covers, for people.
+    pub fn scope(&self) -> String {
+        let capture = match &self.original {
+            Some(original) => visible(&original.capture),
+            None => "this capture".to_owned(),
+        };
+        let numbers: Vec<u64> = self.packets.iter().map(|copied| self.name(*copied)).collect();
+        let (count, named) = (numbers.len(), list(&numbers, self.more));
         let count_said = match self.more {
             true => format!("{count} or more"),
             false => count.to_string(),
         };
         let unit = match self.mode {
-            _ if count == 1 => {
-                return format!("covers only packet {asked} of this capture");
-            }
+            _ if count == 1 => return format!("only packet {named} of {capture}"),
             Mode::Tree => format!("a block of {count_said} packets"),
             Mode::Window => format!("a window of {count_said} packets"),
             Mode::Each => format!("{count_said} copies of one packet"),
         };
-        format!("covers {unit} of this capture: {named}; asked for: {asked}")
+        format!("{unit} of {capture}: {named}")
+    }
+
+    /// The packet that was asked about, as people know it: by its number in the original capture, if there
+    /// is one that has it.
+    pub fn packet(&self) -> String {
+        let (asked, original) = (self.asked, self.original.as_ref());
+        match original.and_then(|original| Some((original, original.frame(asked)?))) {
+            Some((original, frame)) => {
+                let capture = visible(&original.capture);
+                format!("packet {frame} of {capture} ({asked} of the copied packets)")
+            }
+            None => format!("packet {asked}"),
+        }
+    }
+
+    /// A packet's number as people know it.
+    fn name(&self, packet: u64) -> u64 {
+        let original = self.original.as_ref();
+        let frame = original.and_then(|original| original.frame(packet));
+        frame.unwrap_or(packet)
     }
 }
 
@@ -200,6 +253,7 @@ impl<'e> Scan<'e> {
             packets: packets.kept.into_iter().collect(),
             more: packets.more,
             asked,
+            original: None,
             mode: self.evidence.summary.mode,
         })
     }
@@ -299,11 +353,32 @@ mod tests {
             packets: vec![1, 2, 3],
             more,
             asked: 2,
+            original: None,
             mode: Mode::Tree,
         };
         let all = "covers a block of 3 packets of this capture: 1, 2, 3; asked for: 2";
         assert_eq!(covered(false).sentence(), all);
         let few = "covers a block of 3 or more packets of this capture: 1, 2, 3, ...; asked for: 2";
         assert_eq!(covered(true).sentence(), few);
+    }
+
+    #[test]
+    fn a_copied_packet_has_its_number_of_the_original_capture() {
+        let mut coverage = Coverage {
+            packets: vec![1, 2, 3],
+            more: false,
+            asked: 2,
+            original: None,
+            mode: Mode::Tree,
+        };
+        assert_eq!(coverage.packet(), "packet 2");
+        coverage.original = Some(Original {
+            capture: "in\x1b.pcap".to_owned(),
+            frames: vec![4, 6, 9],
+        });
+        let named = "packet 6 of in\\u{1b}.pcap (2 of the copied packets)";
+        assert_eq!(coverage.packet(), named);
+        let covers = "covers a block of 3 packets of in\\u{1b}.pcap: 4, 6, 9; asked for: 6";
+        assert_eq!(coverage.sentence(), covers);
     }
 }

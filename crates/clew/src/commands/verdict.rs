@@ -95,8 +95,8 @@ fn text(group: &GroupFile, matter: &Matter, warrant: Option<String>, judgement: 
 /// Who sent the packet, or who did not, in one line.
 pub fn answer(matter: &Matter, judgement: &Judgement) -> String {
     let was = if judgement.signed { "was" } else { "was not" };
-    let asked = matter.coverage.asked;
-    format!("packet {asked} {was} sent by {}", judgement.machine)
+    let packet = matter.coverage.packet();
+    format!("{packet} {was} sent by {}", judgement.machine)
 }
 
 /// What else evidence says, as names and values. A line without a name continues the one before.

@@ -272,7 +272,7 @@ fn tell_packets(capture: &Path, draft: &WarrantDraft) -> Result<(), Failure> {
     let digests = &draft.scope.digests;
     let found = Evidence::with_digests(capture, digests)?;
     for covered in Coverage::of_all(capture, &found)? {
-        say!("  covers     {}", covered.sentence());
+        say!("  covers     {}", covered.scope());
     }
     let missing = digests.len() - found.len();
     if missing > 0 {

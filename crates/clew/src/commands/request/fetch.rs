@@ -87,7 +87,8 @@ impl Fetch<'_> {
         let output = &self.arguments.out.output;
         crate::secrets::write_same(output, &text, clew_keys::files::MODE_PUBLIC)?;
         let capture = self.folder.capture();
-        let matter = Matter::of(&capture, self.folder.asked.evidence)?;
+        let mut matter = Matter::of(&capture, self.folder.asked.evidence)?;
+        matter.coverage.original = self.folder.settings.original;
         let warrant = self.request.warrant.as_ref();
         verdict::tell(
             &got.group,

@@ -1,11 +1,12 @@
 //! `clew request file`: the request gets into the log, then its case onto the board.
 
+use super::earlier::take_over;
 use super::exchange::{Exchange, check_log, log_url, unlogged};
 use super::folder::{Folder, New, Settings};
 use crate::cli::RequestFile;
 use crate::clock;
 use crate::commands::bundle::packets;
-use crate::commands::coverage::Matter;
+use crate::commands::coverage::{Matter, Original};
 use crate::commands::register::Register;
 use crate::commands::warrant::{check_allowed, filing, unread};
 use crate::failure::{Failure, Status};
@@ -14,7 +15,9 @@ use crate::random;
 use crate::secrets;
 use clew_evidence::{Question, Request, WallTime, Warrant};
 use clew_keys::{AuthorKeyFile, TextFile};
-use clew_log::entry::Warrant as LoggedWarrant;
+use clew_log::entry::{Body, Warrant as LoggedWarrant};
+use clew_service::http::ServiceUrl;
+use clew_service::log::LogClientError;
 use clew_trustee::request::{CaseMachine, Message};
 use rand_core::Rng;
 use sha2::{Digest, Sha256};
@@ -30,12 +33,15 @@ pub async fn run(arguments: &RequestFile) -> Result<Status, Failure> {
         .unlock
         .load(&arguments.key, AuthorKeyFile::decode)?;
     let asked = prepare(arguments, &key)?;
-    let folder = Folder::open(dir)?;
+    let mut folder = Folder::open(dir)?;
     if folder.asked.request != asked {
         return Err(Failure::file(dir, "has another request").hint("use a new directory"));
     }
+    if folder.change(retold(arguments, &folder.settings)?)? {
+        tell_change(dir, &folder.settings);
+    }
     let exchange = Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, &key)?;
-    let proof = filed(&folder, &exchange).await?;
+    let proof = filed(&mut folder, &exchange).await?;
     let (request, _) = folder.placed()?;
     let case = folder.case(request.log.ok_or_else(|| Failure::new("place 0"))?)?;
     let case = Message::Case(Box::new(case));
@@ -50,11 +56,70 @@ pub async fn run(arguments: &RequestFile) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// What a directory that is there is told by this run. Options that are not given stay as they were, and so
+/// do the salt, the seal and the packet.
+fn retold(arguments: &RequestFile, known: &Settings) -> Result<Settings, Failure> {
+    let below = |manager: &ServiceUrl| log_url(manager).map(|url| url.to_string());
+    let manager = known.manager.parse().ok();
+    let was_below = manager.is_some_and(|url| below(&url).is_ok_and(|log| log == known.log));
+    let log = match &arguments.log_url {
+        Some(log) => log.to_string(),
+        None if was_below => below(&arguments.manager)?,
+        None => known.log.clone(),
+    };
+    let mut told = Settings {
+        manager: arguments.manager.to_string(),
+        log,
+        ..known.clone()
+    };
+    if !arguments.witness.is_empty() {
+        told.witnesses = arguments.witness.iter().map(ToString::to_string).collect();
+        told.threshold = threshold(arguments)?;
+    }
+    Ok(told)
+}
+
+fn tell_change(dir: &Path, settings: &Settings) {
+    let Settings {
+        manager,
+        log,
+        witnesses,
+        threshold,
+        ..
+    } = settings;
+    let (dir, count) = (dir.display(), witnesses.len());
+    mention!(
+        "clew: {dir}: now with manager {manager}, log {log}, {threshold} of {count} witnesses needed"
+    );
+}
+
 /// The log's place of the request, which it gets now unless it has one.
-async fn filed(folder: &Folder, exchange: &Exchange<'_>) -> Result<u64, Failure> {
+async fn filed(folder: &mut Folder, exchange: &Exchange<'_>) -> Result<u64, Failure> {
     if let Some(proof) = folder.proof()? {
         return Ok(proof.index);
     }
+    let logged = match exchange.log(&body(folder), &folder.policy).await {
+        Err(error) if error.rule() == Some("fork") => {
+            take_over(folder, exchange).await?;
+            exchange.log(&body(folder), &folder.policy).await
+        }
+        logged => logged,
+    };
+    let proof = logged.map_err(|error| match &error {
+        LogClientError::Proof(error) => {
+            Failure::new(format!("the log has the request now, but {error}")).hint(
+                "ask the log's operator which witnesses cosign; run the command again with them as \
+                 --witness, and with the same -o",
+            )
+        }
+        _ => unlogged(&error),
+    })?;
+    folder.put_proof(&proof)?;
+    Ok(proof.index)
+}
+
+/// What the log is to say of the request.
+fn body(folder: &Folder) -> Body {
     let shown = LoggedWarrant {
         salt: folder.settings.salt,
         file: folder.text.as_bytes().to_vec(),
@@ -63,11 +128,7 @@ async fn filed(folder: &Folder, exchange: &Exchange<'_>) -> Result<u64, Failure>
         0 => None,
         until => Some(WallTime::from_nanos(until)),
     };
-    let body = filing(&folder.asked.request, &folder.warrant, shown, seal);
-    let proof = exchange.log(&body, &folder.policy).await;
-    let proof = proof.map_err(|error| unlogged(&error))?;
-    folder.put_proof(&proof)?;
-    Ok(proof.index)
+    filing(&folder.asked.request, &folder.warrant, shown, seal)
 }
 
 /// Checks everything, and makes the directory unless it is there. Returns the request.
@@ -100,6 +161,10 @@ fn prepare(arguments: &RequestFile, key: &AuthorKeyFile) -> Result<Request, Fail
         witnesses: arguments.witness.iter().map(ToString::to_string).collect(),
         threshold: threshold(arguments)?,
         frame: frame.map_or(1, |at| at as u32 + 1),
+        original: Some(Original {
+            capture: of.input.display().to_string(),
+            frames: frames.iter().copied().collect(),
+        }),
         sealed_until: arguments
             .seal
             .map_or(0, |days| (now + u32::from(days) * DAY).as_nanos()),

@@ -1,7 +1,8 @@
-//! The directory of a request: everything that the next steps need, each file written once.
+//! The directory of a request: everything that the next steps need.
 
 use super::matter::{Asked, NotAsked};
 use crate::clock;
+use crate::commands::coverage::Original;
 use crate::failure::Failure;
 use crate::groups::read_checked;
 use crate::secrets;
@@ -26,7 +27,7 @@ const EVIDENCE: &str = "evidence.txt";
 const NEWEST: &str = "newest.clew";
 
 /// What `clew request file` was told, and the salt.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The manager's address.
@@ -39,6 +40,9 @@ pub struct Settings {
     pub threshold: usize,
     /// Frame number of the packet in the case's own capture.
     pub frame: u32,
+    /// The capture that the case's own was copied from. Older directories do not say.
+    #[serde(default)]
+    pub original: Option<Original>,
     /// Until when the warrant is sealed, nanoseconds since 1970. 0: it is public.
     pub sealed_until: u64,
     /// Salt of the warrant's hash in the log.
@@ -101,7 +105,11 @@ impl New<'_> {
         for (name, bytes) in files {
             put(&made.path().join(name), bytes)?;
         }
-        fs::rename(made.path(), dir).map_err(failed)?;
+        match fs::rename(made.path(), dir) {
+            // Another run made it meanwhile.
+            Err(_) if dir.join(SETTINGS).exists() => return Ok(()),
+            renamed => renamed.map_err(failed)?,
+        }
         let _ = made.keep();
         sync_directory(above).map_err(failed)
     }
@@ -141,6 +149,21 @@ impl Folder {
             warrant,
             asked,
         })
+    }
+
+    /// Takes other settings, and keeps them. Returns whether they differ.
+    ///
+    /// # Errors
+    /// A witness's key is not one, or the file cannot be written.
+    pub fn change(&mut self, settings: Settings) -> Result<bool, Failure> {
+        if settings == self.settings {
+            return Ok(false);
+        }
+        let policy = policy(&settings, &self.group)?;
+        let text = serde_json::to_vec_pretty(&settings).map_err(Failure::new)?;
+        put(&self.dir.join(SETTINGS), &text)?;
+        (self.settings, self.policy) = (settings, policy);
+        Ok(true)
     }
 
     /// Names the request on the board: its id without its place.

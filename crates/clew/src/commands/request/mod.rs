@@ -1,7 +1,8 @@
 //! `clew request`: an investigator asks a group's trustees through its manager (`spec/request.md`).
 
 pub mod answer;
-pub mod exchange;
+pub mod earlier;
+mod exchange;
 mod fetch;
 mod file;
 mod folder;
