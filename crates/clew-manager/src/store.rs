@@ -21,6 +21,7 @@ mod backup;
 mod batch;
 mod check;
 mod create;
+mod end;
 mod enrol;
 mod epochs;
 mod factory;

@@ -176,6 +176,7 @@ fn hint(error: &StoreError) -> Option<String> {
             ));
         }
         StoreError::Exists(_) => "use a new directory",
+        StoreError::Ended(_) => "clew group show DIR names its successor",
         StoreError::NotAStore(_) => "use the directory that clew group create made",
         StoreError::StartInThePast => "omit --at to start now",
         StoreError::StartFarAhead => "use --far to confirm",

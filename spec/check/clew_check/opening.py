@@ -95,6 +95,7 @@ def check_group(group, request):
     need(request.group == group.id and request.scheme is group.scheme, "group")
     need(request.epoch <= group.last_epoch, "group", "newer")
     need(group.epoch_ids[request.epoch] == request.epoch_id, "group")
+    need(group.has_key(request.epoch), "group", "the group ended")
     try:
         group.check_epochs()
         return group.key(request.epoch), *group.sharing(request.epoch)
@@ -159,6 +160,8 @@ def caveats(group, epoch, entry, x, is_signer=True):
         ("revoked-before", revoked, revoked is not None and revoked <= epoch),
     ]
     out = of_signer[:1] + [("trusted-dealer", None, group.sharing(epoch)[0].origin == 1)] + of_signer[1:]
+    stolen = group.stolen()
+    out += [("keys-stolen", stolen, stolen is not None)]
     out += [("not-anchored", None, True), ("name-reissued", None, entry.replaces != NOTHING_REPLACED)]
     return [(name, e) for name, e, holds in out if holds and (is_signer or (name, e, holds) not in of_signer)]
 

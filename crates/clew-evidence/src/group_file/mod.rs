@@ -11,7 +11,7 @@ pub use revoked::MAX_STEPS;
 pub use rule::{GroupFileError, Rule};
 
 use crate::parts::{
-    Change, Checkpoint, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead,
+    Change, Checkpoint, End, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead,
     SharingRecord,
 };
 use crate::register::RegisterEntry;
@@ -167,6 +167,11 @@ impl GroupFile {
         self.starts.get(index).copied()
     }
 
+    /// Returns the epoch that ends the group, and what it says. Returns `None` if the group goes on.
+    pub fn end(&self) -> Option<(u32, &End)> {
+        read::end_of(&self.epochs).map(|(last, end)| (last.epoch, end))
+    }
+
     /// Returns the epoch in force at a time: the last whose effective start is not after it, else
     /// epoch 0.
     pub fn epoch_at(&self, time: WallTime) -> u32 {
@@ -210,7 +215,7 @@ impl GroupFile {
     /// Rule `public-key` if V or a new opening key does not decode, h_w is not h^gamma, or g1 V is
     /// the identity.
     pub fn public_key(&self, epoch: u32) -> Option<Result<PublicKey, GroupFileError>> {
-        if epoch > self.newest_epoch() {
+        if epoch > self.newest_epoch() || self.end().is_some_and(|(end, _)| end == epoch) {
             return None;
         }
         let key = self.with_opening_of(epoch).and_then(|key| {

@@ -33,6 +33,12 @@ pub enum Caveat {
         /// The epoch that locked it out.
         epoch: u32,
     },
+    /// The group ended because somebody else may have had its manager's keys, and no anchor shows that
+    /// the packet is from before.
+    KeysStolen {
+        /// The epoch that ended the group.
+        epoch: u32,
+    },
     /// Nothing shows that the packet existed at some time: no log saw it.
     NotAnchored,
     /// The name had another row before, with another key.
@@ -52,6 +58,7 @@ impl Caveat {
             Self::JoinedLater { .. } => "joined-later",
             Self::RevokedLater { .. } => "revoked-later",
             Self::RevokedBefore { .. } => "revoked-before",
+            Self::KeysStolen { .. } => "keys-stolen",
             Self::NotAnchored => "not-anchored",
             Self::NameReissued { .. } => "name-reissued",
         }
@@ -62,7 +69,8 @@ impl Caveat {
         match self {
             Self::JoinedLater { epoch }
             | Self::RevokedLater { epoch }
-            | Self::RevokedBefore { epoch } => Some(*epoch),
+            | Self::RevokedBefore { epoch }
+            | Self::KeysStolen { epoch } => Some(*epoch),
             _ => None,
         }
     }
@@ -93,6 +101,7 @@ impl Caveat {
             issuer_host.then_some(Self::JoinedOnIssuerHost),
             later.then_some(Self::JoinedLater { epoch }),
             revoked,
+            keys_stolen(group),
             Some(Self::NotAnchored),
             entry.replaces.map(|row| Self::NameReissued { row }),
         ];
@@ -109,9 +118,17 @@ impl Caveat {
             | Self::JoinedLater { .. }
             | Self::RevokedLater { .. }
             | Self::RevokedBefore { .. } => true,
-            Self::TrustedDealer | Self::NotAnchored | Self::NameReissued { .. } => false,
+            Self::TrustedDealer
+            | Self::KeysStolen { .. }
+            | Self::NotAnchored
+            | Self::NameReissued { .. } => false,
         }
     }
+}
+
+fn keys_stolen(group: &GroupFile) -> Option<Caveat> {
+    let (epoch, end) = group.end()?;
+    end.stolen_since.map(|_| Caveat::KeysStolen { epoch })
 }
 
 impl fmt::Display for Caveat {
@@ -141,6 +158,11 @@ impl fmt::Display for Caveat {
                 f,
                 "the machine was already revoked, in epoch {epoch}: signing in this epoch required \
                  the issuer's help"
+            ),
+            Self::KeysStolen { epoch } => write!(
+                f,
+                "the group ended in epoch {epoch} because its manager's keys may be stolen: whoever \
+                 has them can enrol machines, and date their packets back"
             ),
             Self::NotAnchored => f.write_str(
                 "not anchored: no log proves that the packet existed at its stated time",

@@ -7,6 +7,7 @@ mod batch;
 mod board;
 mod common;
 mod connection;
+mod end;
 mod join;
 mod keys;
 mod opening_key;

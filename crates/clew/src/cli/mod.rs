@@ -23,7 +23,7 @@ pub use flow::{
     RuleName, Strength,
 };
 pub use group::{
-    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
+    Enrol, Group, GroupCreate, GroupEnd, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
     Join, LogName, LogWitnesses, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};

@@ -2,7 +2,7 @@
 
 use super::logged::Logged;
 use super::remote::{client, unanswered};
-use super::update::{tell, tell_end};
+use super::update::{ENDED, tell, tell_end};
 use crate::cli::Update;
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -232,6 +232,7 @@ async fn updated(
                 fetched.0.push((*need, found.map_err(unfit)?));
             }
             UpdateError::Revoked { .. } => return Err(not(last(failure.no()))),
+            UpdateError::Ended { .. } => return Err(not(last(failure.hint(ENDED).no()))),
             UpdateError::OtherHistory { .. }
             | UpdateError::OtherGroup { .. }
             | UpdateError::KeyIsNewer { .. } => {

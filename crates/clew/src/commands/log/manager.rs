@@ -33,6 +33,19 @@ pub async fn admit(arguments: &LogAdmit) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
+/// Adds an entry in the manager's name to the log at `url`. An entry that the log has is not added again.
+///
+/// # Errors
+/// The log's refusal; one with rule `fork` says that it has another history.
+pub async fn add_by_manager(
+    store: Store,
+    issuer: IssuerKeyFile,
+    url: &ServiceUrl,
+    body: Body,
+) -> Result<u64, Failure> {
+    Writer::new(store, issuer, url)?.add(body).await
+}
+
 pub async fn publish(arguments: &LogPublish) -> Result<Status, Failure> {
     let mut writer = Writer::open(&arguments.dir, &arguments.url, &arguments.unlock)?;
     let _lock = Store::lock_service(&arguments.dir)?;
@@ -67,6 +80,10 @@ impl Writer {
     fn open(dir: &Path, url: &ServiceUrl, unlock: &Unlock) -> Result<Self, Failure> {
         let store = Store::open(dir)?;
         let issuer = unlock.issuer(&store)?;
+        Self::new(store, issuer, url)
+    }
+
+    fn new(store: Store, issuer: IssuerKeyFile, url: &ServiceUrl) -> Result<Self, Failure> {
         let founder = founder(store.group())?;
         Ok(Self {
             issuer,

@@ -8,6 +8,7 @@ mod serve;
 
 pub use audit::smallest_quorum;
 pub use keys::{create_for, new_key};
+pub use manager::add_by_manager;
 pub use serve::Started;
 
 use crate::cli::{Believed, Log};
