@@ -8,6 +8,7 @@
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
 //! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
+//! DIR/issuer/retention      for how long what is about persons is kept
 //! DIR/issuer/log.url        where the group's log is, if it is elsewhere
 //! DIR/log                   the group's own log, if `clew group create --with-log` made one
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
@@ -31,6 +32,7 @@ mod outbox;
 mod queue;
 mod register;
 mod reopen;
+mod retention;
 mod revoke;
 mod search;
 mod witnesses;
@@ -48,6 +50,7 @@ pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch
 pub use register::Machine;
 pub(crate) use register::holes;
 pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
+pub use retention::{Pruned, Retention};
 pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;

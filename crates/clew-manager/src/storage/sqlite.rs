@@ -110,6 +110,8 @@ fn configure(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     // Every commit reaches the disk before it is answered, the directory entry included.
     db.pragma_update(None, "synchronous", "EXTRA")?;
+    // What is deleted is overwritten.
+    db.pragma_update(None, "secure_delete", true)?;
     db.pragma_update(None, "foreign_keys", true)
 }
 

@@ -85,7 +85,16 @@ pub(super) fn stage(
         waiting: Vec::with_capacity(ROWS_AT_ONCE),
         progress,
     };
-    register::for_each(db, |machine| buckets.add(machine))?;
+    register::for_each(db, |machine| {
+        // The place of a row that was deleted stays empty: it is revoked.
+        for _ in buckets.taken()..machine.entry.index {
+            buckets.add(None)?;
+        }
+        buckets.add(Some(machine))
+    })?;
+    for _ in buckets.taken()..group.register().machines {
+        buckets.add(None)?;
+    }
     buckets.compute()?;
     for folder in [&folder, &dir.join(KEPT), &dir.join("issuer")] {
         files::sync_directory(folder).map_err(StoreError::io(folder))?;
@@ -101,12 +110,17 @@ struct Buckets<'a> {
     in_epoch: EpochIssuer,
     epoch: u32,
     done: u32,
-    waiting: Vec<Machine>,
+    waiting: Vec<Option<Machine>>,
     progress: Progress<'a>,
 }
 
 impl Buckets<'_> {
-    fn add(&mut self, machine: Machine) -> Result<(), StoreError> {
+    /// How many rows came so far.
+    fn taken(&self) -> u32 {
+        self.done.saturating_add(self.waiting.len() as u32)
+    }
+
+    fn add(&mut self, machine: Option<Machine>) -> Result<(), StoreError> {
         self.waiting.push(machine);
         match self.waiting.len() < ROWS_AT_ONCE {
             true => Ok(()),
@@ -117,9 +131,15 @@ impl Buckets<'_> {
     fn compute(&mut self) -> Result<(), StoreError> {
         let (issuer, in_epoch) = (self.issuer, &self.in_epoch);
         let witnesses = by_threads(&self.waiting, ROWS_PER_THREAD_MIN, |machines| {
-            let xs = machines.iter().map(|machine| machine.x(issuer));
-            let xs: Zeroizing<Vec<Scalar>> = Zeroizing::new(xs.collect());
-            Ok(in_epoch.witness_bytes(&xs))
+            let present = machines.iter().flatten();
+            let mut xs = Zeroizing::new(Vec::with_capacity(machines.len()));
+            xs.extend(present.map(|machine| machine.x(issuer)));
+            let mut made = in_epoch.witness_bytes(&xs).into_iter();
+            let each = machines.iter().map(|machine| match machine {
+                Some(_) => made.next().flatten(),
+                None => None,
+            });
+            Ok(each.collect())
         })?;
         self.waiting.clear();
         witnesses

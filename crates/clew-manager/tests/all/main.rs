@@ -15,6 +15,7 @@ mod postgres;
 mod promise;
 mod rebase;
 mod register;
+mod retention;
 mod revoke;
 mod store;
 mod threats;

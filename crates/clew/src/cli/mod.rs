@@ -34,7 +34,7 @@ pub use log::{
 };
 pub use manager::{
     AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
-    ManagerLogin, ManagerPlan, ManagerRestore, ManagerServe, ManagerSetLog,
+    ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore, ManagerRetention, ManagerServe, ManagerSetLog,
 };
 pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
