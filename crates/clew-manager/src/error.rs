@@ -165,9 +165,6 @@ pub enum StoreError {
     /// The key is admitted under another name or in another role.
     #[error("this key is already admitted, as {0}")]
     AuthorAdmitted(String),
-    /// The key was dismissed, or another key took its trustee's index.
-    #[error("this key of {0} was dismissed: a dismissed key is never admitted again")]
-    AuthorDismissed(String),
     /// Another key in force has that name.
     #[error("another author is called {0}")]
     AuthorNameTaken(String),

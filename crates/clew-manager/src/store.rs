@@ -49,8 +49,8 @@ pub use outbox::OutboxEntry;
 pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use register::Machine;
 pub(crate) use register::holes;
-pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use retention::{Pruned, Retention};
+pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
 
 use crate::error::StoreError;

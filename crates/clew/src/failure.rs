@@ -221,7 +221,6 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::Served(_) => "use the service that runs, or stop it",
         StoreError::NoFactoryOf(_) => "use the prefix that the batch was made with",
         StoreError::FactoryOver => "use --until with a later time",
-        StoreError::AuthorDismissed(_) => "make a new key: clew log keygen",
         StoreError::AuthorAdmitted(_) | StoreError::NoAuthor(_) => {
             "clew manager authors DIR lists them"
         }

@@ -4,8 +4,8 @@ use super::revoked::Revoked;
 use super::rule::at;
 use super::{GroupFile, GroupFileError, Rule};
 use crate::parts::{
-    Change, Checkpoint, End, EpochRecord, Genesis, Kind, LENGTH_BYTES, MAX_WHOLE_BYTES, Part, RegisterHead,
-    body_hash, kind, signed_message,
+    Change, Checkpoint, End, EpochRecord, Genesis, Kind, LENGTH_BYTES, MAX_WHOLE_BYTES, Part,
+    RegisterHead, body_hash, kind, signed_message,
 };
 use crate::signed::{holds, strict_key};
 use alloc::boxed::Box;

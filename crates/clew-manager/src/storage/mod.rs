@@ -113,6 +113,9 @@ pub(crate) trait Database: Tables + Send {
     /// refer to others come after them. `each` does not use the database.
     fn dump(&self, each: DumpedRow<'_>) -> Result<()>;
 
+    /// Takes what was deleted out of the database's own log of changes, as far as it can.
+    fn purge(&self) -> Result<()>;
+
     /// Has the database check its own pages and indexes, as far as it can.
     fn check(&self) -> Result<()>;
 }

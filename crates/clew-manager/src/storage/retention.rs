@@ -134,10 +134,6 @@ impl<B: Begun> RetentionChanges for B {
     }
 }
 
-fn count<S: Sql + ?Sized>(
-    db: &S,
-    query: &str,
-    values: &[super::Value<'_>],
-) -> Result<u64> {
+fn count<S: Sql + ?Sized>(db: &S, query: &str, values: &[super::Value<'_>]) -> Result<u64> {
     Ok(one(db, query, values, |row| row.take())?.unwrap_or(0))
 }

@@ -174,6 +174,18 @@ impl Database for Sqlite<Box<Connection>> {
         dump(&moment, &self.path, each)
     }
 
+    fn purge(&self) -> Result<()> {
+        let done = self.query("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
+        let is_busy = match done.into_iter().next() {
+            Some(mut row) => row.take::<i64>()? != 0,
+            None => false,
+        };
+        match is_busy {
+            true => Err(StoreError::Busy(self.path.clone())),
+            false => Ok(()),
+        }
+    }
+
     fn check(&self) -> Result<()> {
         let found = self
             .query("PRAGMA integrity_check(1)", &[])?

@@ -44,7 +44,7 @@ pub(super) fn check_tables(db: &dyn Tables) -> Result<GroupFile, StoreError> {
         Ok(())
     };
     // Of a row that was deleted the tree has the hash.
-    let mut deleted = |index: u32| match (db.is_stub(index)?, db.node(0, index)?) {
+    let deleted = |index: u32| match (db.is_stub(index)?, db.node(0, index)?) {
         (true, Some(leaf)) => Ok(leaf),
         _ => Err(damaged("a row of the register is missing")),
     };

@@ -16,12 +16,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Ended`] if it ended before, [`StoreError::Successor`] if it would succeed itself, and
     /// those of [`Store::revoke`].
-    pub fn end(
-        &mut self,
-        issuer: &IssuerKeyFile,
-        end: End,
-        now: u64,
-    ) -> Result<u32, StoreError> {
+    pub fn end(&mut self, issuer: &IssuerKeyFile, end: End, now: u64) -> Result<u32, StoreError> {
         check_successor(&self.group, &end)?;
         let when = EpochStart::now(now);
         self.new_epoch(issuer, when, &mut |_, _| true, |_, _| {
@@ -59,7 +54,9 @@ impl Store {
 
 /// Refuses a successor that is the group itself, under whatever epoch.
 fn check_successor(group: &GroupFile, end: &End) -> Result<(), StoreError> {
-    let is_own = end.successor.is_some_and(|id| group.epoch_of(&id).is_some());
+    let is_own = end
+        .successor
+        .is_some_and(|id| group.epoch_of(&id).is_some());
     match is_own {
         true => Err(StoreError::Successor),
         false => Ok(()),
@@ -67,12 +64,7 @@ fn check_successor(group: &GroupFile, end: &End) -> Result<(), StoreError> {
 }
 
 /// The file with one more record, a checkpoint of its register, and a head that names the record.
-fn ended(
-    group: &GroupFile,
-    bytes: &[u8],
-    record: &EpochRecord,
-    issuer: &IssuerKeyFile,
-) -> Vec<u8> {
+fn ended(group: &GroupFile, bytes: &[u8], record: &EpochRecord, issuer: &IssuerKeyFile) -> Vec<u8> {
     let mut parts = Vec::new();
     let mut rest = &bytes[HEADER.len().min(bytes.len())..];
     while let Some(length) = rest.first_chunk().map(|length| u32::from_be_bytes(*length)) {

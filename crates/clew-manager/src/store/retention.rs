@@ -135,7 +135,8 @@ impl Store {
         let path = self.dir.join(RETENTION);
         let mut text = String::new();
         let _ = write!(text, "{rule}"); // a string takes everything
-        let written = files::write_atomically(&path, text.as_bytes(), MODE_SECRET, IfExists::Replace);
+        let written =
+            files::write_atomically(&path, text.as_bytes(), MODE_SECRET, IfExists::Replace);
         written.map_err(StoreError::io(&path))
     }
 
@@ -185,6 +186,8 @@ impl Store {
             }
             let pruned = past.pruned(joins);
             if pruned.is_empty() {
+                drop(transaction);
+                self.db.purge()?; // also after a run that was killed
                 return Ok(all);
             }
             transaction.delete_days((now / DAY_NS).saturating_sub(COUNTED_DAYS))?;

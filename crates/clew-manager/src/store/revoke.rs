@@ -171,7 +171,10 @@ impl Store {
 }
 
 pub(super) fn record(
-    group: &GroupFile, when: EpochStart, change: Change) -> Result<EpochRecord, StoreError> {
+    group: &GroupFile,
+    when: EpochStart,
+    change: Change,
+) -> Result<EpochRecord, StoreError> {
     let newest = group.newest_epoch();
     if newest as usize >= MAX_EPOCHS {
         return Err(StoreError::Full("epochs"));

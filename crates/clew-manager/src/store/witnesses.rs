@@ -13,7 +13,6 @@ use crate::index::Progress;
 use crate::storage::Tables;
 use clew_evidence::{Change, GroupFile};
 use clew_group::EpochIssuer;
-use clew_group::curve::Scalar;
 use clew_keys::IssuerKeyFile;
 use clew_keys::files;
 use clew_keys::witness_file::{self, BUCKET_ROWS};

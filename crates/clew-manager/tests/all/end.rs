@@ -42,7 +42,10 @@ fn an_ended_group_stops_and_its_past_stays() {
         let name = "web-3".parse().unwrap();
         let enrolled = acme.store.enrol(&acme.issuer, name, LATER + 2, &mut rng(3));
         ended(enrolled.map(drop));
-        assert_eq!(acme.update(&key).unwrap_err(), UpdateError::Ended { epoch: 1 });
+        assert_eq!(
+            acme.update(&key).unwrap_err(),
+            UpdateError::Ended { epoch: 1 }
+        );
         assert!(sent.verify(&group).is_ok());
         assert!(caveats(&acme, &sent).contains(&"keys-stolen"));
         assert!(acme.store.check().is_ok());
@@ -115,7 +118,10 @@ fn nothing_follows_an_end() {
         change: Change::Log(None),
         ..end.clone()
     };
-    assert_eq!(rule(&group_file(&acme, &[end.clone(), next])), Some(Rule::Ended));
+    assert_eq!(
+        rule(&group_file(&acme, &[end.clone(), next])),
+        Some(Rule::Ended)
+    );
     let planned = EpochRecord {
         start: WallTime::from_nanos(LATER + 5),
         ..end.clone()
@@ -144,7 +150,9 @@ fn the_owner_ends_what_a_thief_went_on_with() {
     thief.rebase(&acme.issuer, when, &mut |_, _| true).unwrap();
     enrol(&mut thief, &acme.issuer, "another"); // behind the last checkpoint
     let theirs = fs::read(copy.join(GROUP_FILE)).unwrap();
-    let ended = acme.store.end_file(&acme.issuer, &theirs, STOLEN, LATER + 1);
+    let ended = acme
+        .store
+        .end_file(&acme.issuer, &theirs, STOLEN, LATER + 1);
     let ended = GroupFile::from_bytes(&ended.unwrap()).unwrap();
     assert_eq!(ended.end(), Some((2, &STOLEN)));
     assert_eq!(ended.register().machines, 3);
@@ -160,6 +168,9 @@ fn the_owner_ends_what_a_thief_went_on_with() {
     let others = fs::read(other.dir.join(GROUP_FILE)).unwrap();
     assert!(matches!(try_it(&others), Err(StoreError::OtherGroupsKey)));
     assert!(matches!(try_it(&theirs[..99]), Err(StoreError::Damaged(_))));
-    let twice = acme.store.end_file(&acme.issuer, &theirs, STOLEN, LATER + 1).unwrap();
+    let twice = acme
+        .store
+        .end_file(&acme.issuer, &theirs, STOLEN, LATER + 1)
+        .unwrap();
     assert!(matches!(try_it(&twice), Err(StoreError::Ended(2))));
 }

@@ -47,19 +47,27 @@ fn revoked_machines_are_deleted_after_their_time() {
         let later = EpochStart::now(NOW + 20 * DAY);
         let late = ["late".parse().unwrap()];
         let (store, issuer) = (&mut acme.store, &acme.issuer);
-        store.revoke(issuer, &late, false, later, &mut |_, _| true).unwrap();
+        store
+            .revoke(issuer, &late, false, later, &mut |_, _| true)
+            .unwrap();
         let row = acme.row("late");
         let sent = Sent::by(&stays, b"m", 1);
         assert!(opened(&acme, &sent).is_ok(), "an index is made");
 
-        assert!(acme.store.past(NOW + 900 * DAY).unwrap().is_empty(), "by default all is kept");
+        assert!(
+            acme.store.past(NOW + 900 * DAY).unwrap().is_empty(),
+            "by default all is kept"
+        );
         acme.store.set_retention(&MACHINES).unwrap();
         assert!(acme.store.past(NOW + 29 * DAY).unwrap().is_empty());
         let past = acme.store.past(NOW + 31 * DAY).unwrap();
         assert_eq!(past.machines.len(), 40);
         let name = b"zq-3-g".as_slice();
         let is_file = database().is_none();
-        assert!(!is_file || files_with(&acme.dir, name) > 0, "a look deletes nothing");
+        assert!(
+            !is_file || files_with(&acme.dir, name) > 0,
+            "a look deletes nothing"
+        );
 
         assert_eq!(acme.store.prune(NOW + 31 * DAY).unwrap(), past);
         assert!(acme.store.prune(NOW + 31 * DAY).unwrap().is_empty());
@@ -102,7 +110,12 @@ fn a_deleted_machine_cannot_be_named() {
     assert_eq!(judged.unwrap().machine.as_str(), "person");
     // Its name is free, and nothing says that somebody had it.
     acme.store
-        .enrol(&acme.issuer, "person".parse().unwrap(), NOW + 31 * DAY, &mut rng(5))
+        .enrol(
+            &acme.issuer,
+            "person".parse().unwrap(),
+            NOW + 31 * DAY,
+            &mut rng(5),
+        )
         .map(drop)
         .unwrap();
 }
@@ -166,7 +179,11 @@ fn old_posts_and_joins_are_deleted() {
         }
     }
     let board = Board::open(&acme.dir).unwrap();
-    assert_eq!(board.last().unwrap(), 3, "the newest post stays, however old");
+    assert_eq!(
+        board.last().unwrap(),
+        3,
+        "the newest post stays, however old"
+    );
     let key = court.public().signs.to_bytes();
     assert!(board.read(&key, &[1; 32], 0).unwrap().is_empty());
     assert_eq!(board.read(&key, &[2; 32], 0).unwrap().len(), 1);

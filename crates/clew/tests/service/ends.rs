@@ -50,9 +50,16 @@ fn everybody_sees_an_end() {
     folder.ends(2, &[&end[..], &future].concat());
     let said = folder.yes(&[&end[..], &["--successor", successor]].concat());
     let shown = folder.yes(&["group", "show", "next"]);
-    let id = shown.lines().find_map(|line| line.strip_prefix("          id ")).unwrap();
+    let id = shown
+        .lines()
+        .find_map(|line| line.strip_prefix("          id "))
+        .unwrap();
     assert!(said.contains(&format!("successor {id}")), "{said}\n{shown}");
-    assert!(folder.yes(&["group", "show", GROUP]).contains("ended     in epoch 1"));
+    assert!(
+        folder
+            .yes(&["group", "show", GROUP])
+            .contains("ended     in epoch 1")
+    );
     let update = ["update", "--key", "web-1.key", "--group", GROUP];
     let told = folder.ends(1, &update);
     assert!(told.contains("the group ended in epoch 1"), "{told}");

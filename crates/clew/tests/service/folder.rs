@@ -237,7 +237,13 @@ impl Folder {
     pub fn author(&self, name: &str, role: &str, log: &Served) -> Author {
         let (key, public) = (format!("{name}.key"), format!("{name}.pub"));
         self.yes(&["log", "keygen", name, "-o", &key, "--public", &public]);
-        self.yes(&["log", "admit", "acme", &log.url, &public, "--as", role]);
+        let (role, index) = role.split_once(':').unwrap_or((role, ""));
+        let mut admit = vec!["manager", "admit", "acme", "--role", role, "--key", &public];
+        if !index.is_empty() {
+            admit.extend(["--index", index]);
+        }
+        self.yes(&admit);
+        self.publish(log);
         self.key(name)
     }
 

@@ -12,6 +12,7 @@ mod independent;
 mod managed;
 mod members;
 mod requests;
+mod rings;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;

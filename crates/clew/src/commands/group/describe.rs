@@ -79,15 +79,21 @@ pub fn end_lines(group: &GroupFile) -> Vec<String> {
     let Some((epoch, end)) = group.end() else {
         return Vec::new();
     };
-    let mut lines = vec![format!("ended     in epoch {epoch}: no packet is signed in it")];
+    let mut lines = vec![format!(
+        "ended     in epoch {epoch}: no packet is signed in it"
+    )];
     if let Some(since) = end.stolen_since {
         let since = clock::to_the_second(since.as_nanos());
-        lines.push(format!("          its keys may have been stolen since {since}"));
+        lines.push(format!(
+            "          its keys may have been stolen since {since}"
+        ));
     }
     if let Some(id) = &end.successor {
         let id = short_epoch_id(id);
         lines.push(format!("successor {id}"));
-        lines.push("          compare this with what the operator tells you by another way".to_owned());
+        lines.push(
+            "          compare this with what the operator tells you by another way".to_owned(),
+        );
     }
     lines
 }

@@ -74,7 +74,9 @@ fn wanted(arguments: &GroupEnd) -> Result<End, Failure> {
         Some(text) => {
             let since = clock::parse_time(text)?;
             if since > clock::now_ns() || since == 0 {
-                return Err(Failure::new(format!("--stolen-since {text}: not in the past")));
+                return Err(Failure::new(format!(
+                    "--stolen-since {text}: not in the past"
+                )));
             }
             Some(WallTime::from_nanos(since))
         }
@@ -94,13 +96,19 @@ fn tell(group: &GroupFile, file: &Path) {
     for line in end_lines(group) {
         say!("{line}");
     }
-    say!("Give everybody {}: it is the group's last file.", file.display());
-    say!("Keep it, the register and the trustees' shares: packets of this group can still be opened.");
+    say!(
+        "Give everybody {}: it is the group's last file.",
+        file.display()
+    );
+    say!(
+        "Keep it, the register and the trustees' shares: packets of this group can still be opened."
+    );
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes));
+    let read =
+        File::open(path).and_then(|file| file.take(GROUP_FILE_BYTES_MAX).read_to_end(&mut bytes));
     read.map_err(|error| Failure::io(path, &error))?;
     Ok(bytes)
 }

@@ -58,7 +58,10 @@ pub fn prune(arguments: &ManagerPrune) -> Result<Status, Failure> {
         say!("clew manager prune --delete deletes them.");
     }
     for copy in old_copies(&arguments.dir) {
-        mention!("warning: {} still has what was deleted: remove it", copy.display());
+        mention!(
+            "warning: {} still has what was deleted: remove it",
+            copy.display()
+        );
     }
     Ok(Status::Yes)
 }
@@ -94,7 +97,11 @@ fn counted(pruned: &Pruned) -> String {
 /// Copies of the store that an upgrade left beside it.
 fn old_copies(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir.join("issuer"));
-    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_copy = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name.starts_with("store.db.layout-"))
