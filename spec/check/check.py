@@ -50,7 +50,7 @@ def judge(args):
         return 2
     proofs = None
     if args.request:
-        proofs = (Path(args.request).read_bytes(), [Path(each).read_bytes() for each in args.decision], args.witness)
+        proofs = (Path(args.request).read_bytes(), [(None, Path(each).read_bytes()) for each in args.decision], args.witness)
     return judge_files(Path(args.group).read_bytes(), data, Path(args.capture).read_bytes(), args.device, (), proofs)
 
 
@@ -62,12 +62,13 @@ def judge_bundle(args, data):
         evidence, origin = bundle.one_of(files, "opening.txt", "match.txt"), json.loads(bundle.one_of(files, "origin.json"))
         canonical = json.dumps(origin, separators=(",", ":"), ensure_ascii=False) + "\n"
         good = list(origin) == ["clew", "capture", "sha256", "frames"] and canonical.encode() == files["origin.json"]
-        if not good:
+        if not good or not bundle.is_version(origin["clew"]):
             raise Refused("files", "origin.json")
+        bundle.check_names(files)
     except (Refused, ValueError, TypeError) as refused:
         print(f"bundle: fails ({refused})")
         return 1
-    decisions = [files[name] for name in sorted(files) if name.startswith("decision-")]
+    decisions = [(bundle.decision(name), data) for name, data in files.items() if bundle.decision(name)]
     proofs = (files["request.txt"], decisions, args.witness) if "request.txt" in files else None
     status = judge_files(group, evidence, packets, args.device, (files.get("warrant.txt"),), proofs)
     if status == 0 and args.group is not None:
@@ -78,7 +79,8 @@ def judge_bundle(args, data):
 
 
 def judge_files(group, evidence, captured, device, warrant=(), proofs=None):
-    """`warrant`: nothing, or the one that a bundle has, or None. `proofs`: of the request, of decisions; witnesses."""
+    """`warrant`: nothing, or the one that a bundle has, or None. `proofs`: of the request, of decisions, each with the
+    trustee that its name says or None; witnesses."""
     try:
         group = group_file.Group(group)
         group.check_epochs()
@@ -105,11 +107,16 @@ def judge_files(group, evidence, captured, device, warrant=(), proofs=None):
         filed, decisions, witnesses = proofs
         need_of = len(witnesses) // 2 + 1 if witnesses else 0
         try:
-            place, logged, trustees = requested.judge(group, payload[:206], filed, decisions, witnesses, need_of)
+            said = [data for _, data in decisions]
+            place, logged, trustees = requested.judge(group, payload[:206], filed, said, witnesses, need_of)
+            if any(named not in (None, trustee) for (named, _), trustee in zip(decisions, trustees)):
+                raise Refused("files", "a decision of another trustee")
         except Refused as refused:
             print(f"{refused.rule}: fails{f' ({refused.where})' if refused.where is not None else ''}")
             return 1
         print(f"request: entry {place} of the log, added {logged}, approved by {' '.join(map(str, trustees)) or 'nobody shown'}")
+        needed = group.sharing(int.from_bytes(payload[34:38], "big"))[0].t
+        found.caveats = opening.caveats_of_request(found.caveats, trustees, needed)
     print(f"the {'opening' if label == opening.OPENING else 'match'} holds: {found.answer}")
     tell_judgement(group, found)
     return 0

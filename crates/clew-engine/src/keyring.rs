@@ -126,7 +126,8 @@ impl KeySource for Keyring {
 
     fn successor_start(&self, group: GroupTag, epoch: u32) -> Result<Option<Timestamp>, Unknown> {
         let group = self.group(group).ok_or(Unknown::Group)?;
-        if epoch > group.newest_epoch() {
+        let is_end = group.end().is_some_and(|(end, _)| end == epoch);
+        if epoch > group.newest_epoch() || is_end {
             return Err(Unknown::Epoch);
         }
         let start = group.start(epoch + 1);

@@ -61,8 +61,9 @@ pub use judge::{
 pub use locator::Locator;
 pub use merkle::{appended_nodes, consistency, inclusion, root};
 pub use parts::{
-    BadLog, Change, Checkpoint, EpochRecord, Genesis, GroupLog, MAX_PART_BYTES, MAX_REBASE_ROWS,
-    MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord, sign_part,
+    BadLog, Change, Checkpoint, End, EpochRecord, Genesis, GroupLog, MAX_PART_BYTES,
+    MAX_REBASE_ROWS, MAX_STEPS_PER_RECORD, NewOpeningKey, Origin, RegisterHead, SharingRecord,
+    sign_part,
 };
 pub use register::{
     DeviceEntry, EntryKey, KeyOrigin, MAX_ENTRY_BYTES, RegisterEntry, join_session,

@@ -42,6 +42,12 @@ pub enum UpdateError {
         /// The epoch from which it is locked out.
         epoch: u32,
     },
+    /// The group ended: nobody signs in it any more.
+    #[error("the group ended in epoch {epoch}")]
+    Ended {
+        /// The epoch that ended it.
+        epoch: u32,
+    },
     /// A rebase lies between the epochs that the key holds and one that it needs.
     #[error(
         "need the witness of row {index} in epoch {epoch}, which only the manager can give",
@@ -107,7 +113,12 @@ pub fn update(
     if let Some(epoch) = revoked.filter(|epoch| epoch <= wanted.start()) {
         return Err(UpdateError::Revoked { epoch });
     }
-    let before = |epoch: &u32| revoked.is_none_or(|revoked| *epoch < revoked);
+    let end = group.end().map(|(epoch, _)| epoch);
+    if let Some(epoch) = end.filter(|epoch| epoch <= wanted.start()) {
+        return Err(UpdateError::Ended { epoch });
+    }
+    let last = revoked.into_iter().chain(end).min();
+    let before = |epoch: &u32| last.is_none_or(|last| *epoch < last);
     let epochs = Sources::new(key, group, witnesses).all(wanted.filter(before))?;
     let key = MemberKeyFile {
         epochs,
@@ -220,7 +231,7 @@ fn revoked_in(key: &MemberKeyFile, group: &GroupFile) -> Option<u32> {
     let revokes = |change: &Change| match change {
         Change::Steps(steps) => x.is_some_and(|x| steps.iter().any(|step| same(&step[..32], &x))),
         Change::Rebase { revoked } => revoked.binary_search(&key.index).is_ok(),
-        Change::Sharing(_) | Change::Log(_) => false,
+        Change::Sharing(_) | Change::Log(_) | Change::End(_) => false,
     };
     let mut records = group.epochs().iter();
     records

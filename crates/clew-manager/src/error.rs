@@ -77,6 +77,12 @@ pub enum StoreError {
     /// The newest epoch has that log, or none, already.
     #[error("the newest epoch already has this log")]
     SameLog,
+    /// The group ended in that epoch.
+    #[error("this group ended, in epoch {0}")]
+    Ended(u32),
+    /// A group cannot succeed itself.
+    #[error("the successor is this group itself")]
+    Successor,
     /// 2^16 steps were made since the last rebase.
     #[error("65,536 machines were revoked since the last rebase, the maximum")]
     RebaseIsDue,
@@ -159,9 +165,6 @@ pub enum StoreError {
     /// The key is admitted under another name or in another role.
     #[error("this key is already admitted, as {0}")]
     AuthorAdmitted(String),
-    /// The key was dismissed, or another key took its trustee's index.
-    #[error("this key of {0} was dismissed: a dismissed key is never admitted again")]
-    AuthorDismissed(String),
     /// Another key in force has that name.
     #[error("another author is called {0}")]
     AuthorNameTaken(String),

@@ -17,6 +17,6 @@ pub use index::Progress;
 pub use store::{
     AHEAD_NS, AdmittedAuthor, Backup, Beside, Created, EpochStart, FAR_NS, Factory, GROUP_FILE,
     INDEXES, ISSUER_KEY, Invitation, JoinAnswer, JoinRound, LISTED_MAX, LOG, LOG_URL, Machine,
-    NewGroup, Opening, OutboxEntry, PendingEnrolment, ROUNDS_MAX, SERVICE_TLS, ServiceLock, Store,
-    WITNESSES, keys_of,
+    NewGroup, Opening, OutboxEntry, PendingEnrolment, Pruned, ROUNDS_MAX, Retention, SERVICE_TLS,
+    ServiceLock, Store, WITNESSES, keys_of,
 };

@@ -10,6 +10,7 @@
 //! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
 //! DIR/issuer/halted         there while the log has another history of the group
 //! DIR/issuer/rebase         witnesses of a rebase while they are made, and rebase.lock
+//! DIR/issuer/retention      for how long what is about persons is kept
 //! DIR/issuer/log.url        where the group's log is, if it is elsewhere
 //! DIR/log                   the group's own log, if `clew group create --with-log` made one
 //! DIR/trustees/N.key        each trustee's share of a trusted dealer, to be moved away (0600)
@@ -23,6 +24,7 @@ mod backup;
 mod batch;
 mod check;
 mod create;
+mod end;
 mod enrol;
 mod epochs;
 mod factory;
@@ -34,6 +36,7 @@ mod queue;
 mod rebase;
 mod register;
 mod reopen;
+mod retention;
 mod revoke;
 mod search;
 mod witnesses;
@@ -50,6 +53,7 @@ pub use outbox::OutboxEntry;
 pub(crate) use outbox::{LOG_ENROLLED, LOG_EPOCH, LOG_GROUP, enrolled_body, epoch_body};
 pub use register::Machine;
 pub(crate) use register::holes;
+pub use retention::{Pruned, Retention};
 pub use revoke::{AHEAD_NS, EpochStart, FAR_NS};
 pub use search::{INDEXES, keys_of};
 

@@ -249,6 +249,7 @@ async fn a_broken_rule_is_named() {
     unsigned.entry.body = Body::Author {
         role: Role::Observer,
         key: key(3).verifying_key().to_bytes(),
+        change: 0,
         name: "x".parse().unwrap(),
     };
     told.put(unsigned.encode());

@@ -168,8 +168,9 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
     let kept: Seen = kept.to_string().parse().unwrap();
     kept.check(&client, group, NOW + DAY).await.unwrap();
     kept.check(&client, group, NOW - 3_600).await.unwrap();
+    let is_frozen = |error: &NotAccepted| matches!(error, NotAccepted::Frozen { newest: NOW, now } if *now == NOW + DAY + 1);
     let frozen = kept.check(&client, group, NOW + DAY + 1).await.unwrap_err();
-    assert!(matches!(frozen, NotAccepted::Frozen), "{frozen}");
+    assert!(is_frozen(&frozen), "{frozen:?}");
     // So is a manager that shows no proof at all.
     let nowhere = ManagerClient::new(&"http://127.0.0.1:9/".parse().unwrap()).unwrap();
     let silent = kept.check(&nowhere, group, NOW + DAY).await.unwrap_err();
@@ -178,12 +179,24 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
         .check(&nowhere, group, NOW + DAY + 1)
         .await
         .unwrap_err();
-    assert!(matches!(frozen, NotAccepted::Frozen), "{frozen}");
+    assert!(is_frozen(&frozen), "{frozen:?}");
+    // A clock that is behind is told from a witness that did not cosign.
     let future = kept.check(&client, group, NOW - 3_601).await.unwrap_err();
-    let few = ProofError::Witnesses { have: 0, need: 1 };
     assert!(
-        matches!(future, NotAccepted::Proof { error, .. } if error == few),
-        "{future}"
+        matches!(future, NotAccepted::ClockBehind { cosigned: NOW, now } if now == NOW - 3_601),
+        "{future:?}"
+    );
+    assert!(future.is_passing());
+    let of_other = Seen {
+        witnesses: vec![key(KeyKind::Witness, "other", 3).public().clone()],
+        ..kept.clone()
+    };
+    let few = ProofError::Witnesses { have: 0, need: 1 };
+    let not = of_other.check(&client, group, NOW - 3_601).await;
+    let not = not.unwrap_err();
+    assert!(
+        matches!(not, NotAccepted::Proof { error, .. } if error == few),
+        "{not}"
     );
     // A checkpoint that was seen before, and is larger than what the manager shows now.
     let mut ahead = kept.clone();

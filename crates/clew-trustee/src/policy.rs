@@ -56,6 +56,8 @@ pub enum Waivable {
     WarrantExpired,
     /// The warrant has to name the key that filed the request.
     WarrantRequester,
+    /// A group that had a log has to have one.
+    LogGivenUp,
 }
 
 /// Why a policy was not read.

@@ -176,6 +176,7 @@ fn hint(error: &StoreError) -> Option<String> {
             ));
         }
         StoreError::Exists(_) => "use a new directory",
+        StoreError::Ended(_) => "clew group show DIR names its successor",
         StoreError::NotAStore(_) => "use the directory that clew group create made",
         StoreError::StartInThePast => "omit --at to start now",
         StoreError::StartFarAhead => "use --far to confirm",
@@ -227,7 +228,6 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::Served(_) => "use the service that runs, or stop it",
         StoreError::NoFactoryOf(_) => "use the prefix that the batch was made with",
         StoreError::FactoryOver => "use --until with a later time",
-        StoreError::AuthorDismissed(_) => "make a new key: clew log keygen",
         StoreError::AuthorAdmitted(_) | StoreError::NoAuthor(_) => {
             "clew manager authors DIR lists them"
         }

@@ -11,7 +11,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Largest group file that is read: 2^20 epochs.
-const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
+/// Most bytes of a group file that are read.
+pub const GROUP_FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// What a file is not that has no header of one.
 const NOT_A_GROUP_FILE: &str = "not a group file";

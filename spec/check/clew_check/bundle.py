@@ -10,6 +10,7 @@ from . import need, Reader, Refused
 LIMIT, FILES_MAX, NAME_MAX = 64 << 20, 64, 64
 SUMS = "SHA256SUMS"
 FORM = bytes([20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0])
+VERSION = set(ascii_letters + digits + "-.")
 LETTERS = set(ascii_letters + digits + "-_.")
 
 
@@ -47,6 +48,29 @@ def write(files):
         local += b"PK\3\4" + entry + name.encode() + data
     end = struct.pack("<HHHHIIH", 0, 0, len(files), len(files), len(central), len(local), 0)
     return local + central + b"PK\5\6" + end
+
+
+NAMES = {"group.clew", "opening.txt", "match.txt", "packets.pcap", "packets.pcapng", "warrant.txt", "request.txt"}
+REPORTS = {"report.html", "report.pdf"}
+NAMES |= {"origin.json"} | REPORTS
+DECISIONS = {f"decision-{trustee}.txt": trustee for trustee in range(1, 33)}
+
+
+def decision(name):
+    """Whose decision a file of that name is, or None."""
+    return DECISIONS.get(name)
+
+
+def check_names(files):
+    """Section 2: both reports, no other files, and decisions only with a request."""
+    need(REPORTS <= set(files), "files", "reports")
+    for name in files:
+        need(name in NAMES or decision(name), "files", name)
+    need("request.txt" in files or not any(map(decision, files)), "files", "decisions without request.txt")
+
+
+def is_version(text):
+    return isinstance(text, str) and 0 < len(text) <= 32 and set(text) <= VERSION
 
 
 def one_of(files, *names):

@@ -10,7 +10,7 @@ from .revocation import STEPS_MAX
 
 HEADER = b"clew-group-file\n"
 SCHEMES = {1: bbs04, 2: xr}
-STEPS, SHARING, REBASE, LOG = 1, 2, 3, 4  # changes
+STEPS, SHARING, REBASE, LOG, END = 1, 2, 3, 4, 5  # changes
 
 
 # Section 1: what no name has, as first and last code points.
@@ -124,6 +124,8 @@ class Record:
     sharing: object = None
     rows: list = None  # that a rebase revokes
     log: Log = None
+    stolen_since: int = None  # of an end; 0 for never
+    successor: bytes = None  # of an end; zeros for none
 
 
 def read_record(at, scheme):
@@ -138,6 +140,8 @@ def read_record(at, scheme):
         record.sharing = read_sharing(at, xr)
     elif record.change == LOG:
         record.log = read_log(at)
+    elif record.change == END:
+        record.stolen_since, record.successor = at.number(8), at.take(32)
     else:
         need(record.change == REBASE, "layout", "change")
         count = at.number(2)
@@ -206,6 +210,8 @@ class Group:
         elif body[0] == 3:
             self._check_head(self.checkpoints[-1], self.checkpoints[:-1])
         else:
+            last = self.records[-1]
+            need(last.change != END or self.register.machines == last.size[0], "ended")
             need(self.register.last == self.epoch_ids[-1], "chain")
             self._check_head(self.register, self.checkpoints)
 
@@ -241,6 +247,8 @@ class Group:
         need(record.epoch == e, "epoch")
         need(record.previous == self.epoch_ids[e - 1], "chain")
         need(before.made <= record.made <= record.start, "start")
+        need(before.change != END, "ended")
+        need(record.change != END or record.start == record.made, "ended")
         for revoked in [x for x, _ in record.steps or []] + (record.rows or []):
             need(revoked not in self._revoked, "revoked-twice")
             self._revoked.add(revoked)
@@ -286,9 +294,18 @@ class Group:
     def change(self, e):
         return self.records[e].change
 
+    def stolen(self):
+        """The epoch that ended the group because its keys may be stolen, or None."""
+        last = self.records[-1]
+        return self.last_epoch if last.change == END and last.stolen_since else None
+
     def root(self, machines):
         """Of the register when it had so many entries, as far as this file says."""
         return next((h.root for h in [self.register, *self.checkpoints] if h.machines == machines), None)
+
+    def has_key(self, e):
+        """An epoch that ends the group has none."""
+        return self.change(e) != END
 
     def key(self, e):
         """The public key of epoch e. It decodes; that its V is the right one only `check_epochs` shows."""
@@ -306,7 +323,7 @@ class Group:
         if record.change == SHARING:
             h, h_w = map(decode_g1, record.opening)
             return replace(key, h=h, h_w=h_w)
-        if record.change == LOG:
+        if record.change in (LOG, END):  # nobody looks for the key of an end: `has_key`
             return key
         if record.change == REBASE:
             return scheme.in_epoch(key, scheme.rebased_v(self.nonce, record.epoch, self.epoch_ids[record.epoch]))
@@ -376,6 +393,11 @@ class Group:
         """The log of epoch e, or None."""
         since = max(i for i in range(e + 1) if i == 0 or self.change(i) == LOG)
         return self.records[since].log if since else self._log
+
+    def logs(self):
+        """Where the log is set: (epoch, log or None), epoch 0 first."""
+        later = [e for e in range(1, self.last_epoch + 1) if self.change(e) == LOG]
+        return [(0, self._log)] + [(e, self.records[e].log) for e in later]
 
     def check_all(self):
         """Rules 10 to 12 for every epoch."""

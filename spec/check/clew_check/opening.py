@@ -95,6 +95,7 @@ def check_group(group, request):
     need(request.group == group.id and request.scheme is group.scheme, "group")
     need(request.epoch <= group.last_epoch, "group", "newer")
     need(group.epoch_ids[request.epoch] == request.epoch_id, "group")
+    need(group.has_key(request.epoch), "group", "the group ended")
     try:
         group.check_epochs()
         return group.key(request.epoch), *group.sharing(request.epoch)
@@ -159,8 +160,24 @@ def caveats(group, epoch, entry, x, is_signer=True):
         ("revoked-before", revoked, revoked is not None and revoked <= epoch),
     ]
     out = of_signer[:1] + [("trusted-dealer", None, group.sharing(epoch)[0].origin == 1)] + of_signer[1:]
-    out += [("not-anchored", None, True), ("name-reissued", None, entry.replaces != NOTHING_REPLACED)]
+    stolen = group.stolen()
+    out += [("keys-stolen", stolen, stolen is not None)]
+    has_log, gone = False, None
+    for since, log in group.logs():
+        gone = None if log else since if has_log and gone is None else gone
+        has_log = has_log or log is not None
+    out += [("not-anchored", None, True), ("log-given-up", gone, gone is not None)]
+    out += [("not-requested", None, has_log), ("name-reissued", None, entry.replaces != NOTHING_REPLACED)]
     return [(name, e) for name, e, holds in out if holds and (is_signer or (name, e, holds) not in of_signer)]
+
+
+def caveats_of_request(said, trustees, needed):
+    """Section 10: what is said once the proof of the request holds, with the yes of these trustees."""
+    said = [each for each in said if each[0] not in ("log-given-up", "not-requested")]
+    if len(set(trustees)) < needed:
+        at = next((i for i, (name, _) in enumerate(said) if name == "name-reissued"), len(said))
+        said.insert(at, ("not-decided", None))
+    return said
 
 
 @dataclass

@@ -182,7 +182,7 @@ class Receiver:
         # 4. group and epoch
         need(found.group == group.id[:8], "unknown-group")
         need(SCHEMES[found.scheme] is group.scheme, "unknown-scheme")
-        need(found.epoch <= group.last_epoch, "unknown-epoch")
+        need(found.epoch <= group.last_epoch and group.has_key(found.epoch), "unknown-epoch")
         if time is not None:
             # 5. epoch
             if found.epoch < group.last_epoch:

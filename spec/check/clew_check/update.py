@@ -9,6 +9,7 @@ def follow(group, held, witness, x, target, listed=None):
     epoch, epoch_id = held
     need(epoch <= target <= group.last_epoch, "unknown-epoch")
     need(group.epoch_ids[epoch] == epoch_id, "fork", epoch)
+    need(group.has_key(target), "ended")
     group.check_epochs()
     base = group.base_epoch(target)
     if base > epoch:
@@ -25,4 +26,4 @@ def follow(group, held, witness, x, target, listed=None):
 def to_hold(group, clock, most=16):
     """The epochs that a key file holds at a time: the one in force, and those announced, nearest first."""
     in_force = max(e for e in range(group.last_epoch + 1) if group.start(e) <= clock)
-    return list(range(in_force, group.last_epoch + 1))[:most]
+    return [e for e in range(in_force, group.last_epoch + 1) if group.has_key(e)][:most]

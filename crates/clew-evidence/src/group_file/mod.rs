@@ -11,7 +11,7 @@ pub use revoked::MAX_STEPS;
 pub use rule::{GroupFileError, Rule};
 
 use crate::parts::{
-    Change, Checkpoint, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead,
+    Change, Checkpoint, End, EpochRecord, Genesis, GroupLog, NewOpeningKey, Origin, RegisterHead,
     SharingRecord,
 };
 use crate::register::RegisterEntry;
@@ -167,6 +167,11 @@ impl GroupFile {
         self.starts.get(index).copied()
     }
 
+    /// Returns the epoch that ends the group, and what it says. Returns `None` if the group goes on.
+    pub fn end(&self) -> Option<(u32, &End)> {
+        read::end_of(&self.epochs).map(|(last, end)| (last.epoch, end))
+    }
+
     /// Returns the epoch in force at a time: the last whose effective start is not after it, else
     /// epoch 0.
     pub fn epoch_at(&self, time: WallTime) -> u32 {
@@ -210,7 +215,7 @@ impl GroupFile {
     /// Rule `public-key` if V or a new opening key does not decode, h_w is not h^gamma, or g1 V is
     /// the identity.
     pub fn public_key(&self, epoch: u32) -> Option<Result<PublicKey, GroupFileError>> {
-        if epoch > self.newest_epoch() {
+        if epoch > self.newest_epoch() || self.end().is_some_and(|(end, _)| end == epoch) {
             return None;
         }
         let key = self.with_opening_of(epoch).and_then(|key| {
@@ -275,6 +280,25 @@ impl GroupFile {
         first
             .into_iter()
             .chain(later.filter_map(|record| record.change.log()))
+    }
+
+    /// Returns whether the group had a log in some epoch up to `epoch`. If [`Self::log_at`] has none
+    /// then, the group gave it up.
+    pub fn had_log(&self, epoch: u32) -> bool {
+        let later = self.logs.iter().take_while(|since| **since <= epoch);
+        let mut later = later.filter_map(|since| self.record(*since));
+        self.genesis.log.is_some() || later.any(|record| record.change.log().is_some())
+    }
+
+    /// Returns the epoch from which the group has no log any more. Returns `None` if it has one from its
+    /// newest epoch on, or never had one.
+    pub fn log_given_up(&self) -> Option<u32> {
+        let has_none = |since: &&u32| {
+            let record = self.record(**since);
+            record.is_some_and(|record| record.change.log().is_none())
+        };
+        let since = self.logs.iter().rev().take_while(has_none).last();
+        since.copied().filter(|_| self.logs().next().is_some())
     }
 
     /// Returns the last rebase that is not after `epoch`, else 0: the epoch whose V is hashed, and

@@ -4,8 +4,8 @@ use super::revoked::Revoked;
 use super::rule::at;
 use super::{GroupFile, GroupFileError, Rule};
 use crate::parts::{
-    Checkpoint, EpochRecord, Genesis, Kind, LENGTH_BYTES, MAX_WHOLE_BYTES, Part, RegisterHead,
-    body_hash, kind, signed_message,
+    Change, Checkpoint, End, EpochRecord, Genesis, Kind, LENGTH_BYTES, MAX_WHOLE_BYTES, Part,
+    RegisterHead, body_hash, kind, signed_message,
 };
 use crate::signed::{holds, strict_key};
 use alloc::boxed::Box;
@@ -206,6 +206,10 @@ impl Checked {
         if record.made < made_before || record.start < record.made {
             return Err(Rule::Start);
         }
+        let is_end = matches!(record.change, Change::End(_));
+        if end_of(&self.epochs).is_some() || (is_end && record.start != record.made) {
+            return Err(Rule::Ended);
+        }
         self.revoked.add(&record)?;
         if before.is_some_and(|before| record.machines < before.machines) {
             return Err(Rule::Checkpoint);
@@ -224,6 +228,7 @@ impl Checked {
     }
 
     fn check_head(&self, head: &RegisterHead) -> Result<(), Rule> {
+        check_end(head, &self.epochs)?;
         check_head(head, &self.last, self.checkpoints.last())
     }
 
@@ -267,8 +272,27 @@ pub(super) fn head(file: &GroupFile, whole: &[u8]) -> Result<RegisterHead, Rule>
     let head = RegisterHead::decode(part.body).ok_or(Rule::Layout)?;
     let manager = strict_key(&file.genesis.manager).ok_or(Rule::Signature)?;
     check_signature(&manager, &part)?;
+    check_end(&head, &file.epochs)?;
     check_head(&head, &file.last_id().0, file.checkpoints.last())?;
     Ok(head)
+}
+
+/// The last record, if it ends the group.
+pub(super) fn end_of(epochs: &[EpochRecord]) -> Option<(&EpochRecord, &End)> {
+    let last = epochs.last()?;
+    match &last.change {
+        Change::End(end) => Some((last, end)),
+        _ => None,
+    }
+}
+
+/// The register of a group that ended does not grow.
+fn check_end(head: &RegisterHead, epochs: &[EpochRecord]) -> Result<(), Rule> {
+    let grew = |(last, _): (&EpochRecord, _)| head.machines != last.machines;
+    match end_of(epochs).is_some_and(grew) {
+        true => Err(Rule::Ended),
+        false => Ok(()),
+    }
 }
 
 fn check_signature(manager: &VerifyingKey, part: &Part<'_>) -> Result<(), Rule> {

@@ -34,7 +34,7 @@ impl Revoked {
                 }
                 self.steps = 0;
             }
-            Change::Sharing(_) | Change::Log(_) => {}
+            Change::Sharing(_) | Change::Log(_) | Change::End(_) => {}
         }
         match self.steps > MAX_STEPS {
             true => Err(Rule::Steps),

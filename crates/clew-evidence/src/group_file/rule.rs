@@ -38,6 +38,8 @@ pub enum Rule {
     Chain,
     /// A record was made before the one before it, or starts before it was made.
     Start,
+    /// Something follows the end of the group, or the end starts later than it was made.
+    Ended,
     /// More epochs than a group may have.
     TooManyEpochs,
     /// A step revokes an x* again, or a rebase a row.
@@ -67,6 +69,7 @@ impl Rule {
             Self::Epoch => "epoch",
             Self::Chain => "chain",
             Self::Start => "start",
+            Self::Ended => "ended",
             Self::TooManyEpochs => "too-many-epochs",
             Self::RevokedTwice => "revoked-twice",
             Self::Steps => "steps",
@@ -89,6 +92,7 @@ impl Rule {
             Self::Epoch => "epochs do not increase by one",
             Self::Chain => "does not refer to the previous record",
             Self::Start => "time is before the previous record, or start is before its time",
+            Self::Ended => "follows the group's end, or ends the group later than its time",
             Self::TooManyEpochs => "too many epochs",
             Self::RevokedTwice => "revokes an already revoked machine",
             Self::Steps => "more steps than are safe without a rebase",

@@ -61,7 +61,8 @@ impl core::error::Error for AnchorFault {}
 
 impl Judgement {
     /// Adds what an anchor shows: that the log had the SHA-256 of the capture. If that was before the
-    /// packet's epoch ended, the caveat [`Caveat::NotAnchored`] goes.
+    /// packet's epoch ended, the caveat [`Caveat::NotAnchored`] goes. If it was before the
+    /// manager's keys may have been stolen, [`Caveat::KeysStolen`] goes.
     ///
     /// `threshold` of `witnesses` must have cosigned; with a threshold of 0 the log's own word counts.
     ///
@@ -102,6 +103,11 @@ impl Judgement {
         };
         if anchored.is_in_time {
             self.caveats.retain(|caveat| *caveat != Caveat::NotAnchored);
+        }
+        let stolen = group.end().and_then(|(_, end)| end.stolen_since);
+        if stolen.is_some_and(|since| time < since) {
+            let is_theft = |caveat: &Caveat| matches!(caveat, Caveat::KeysStolen { .. });
+            self.caveats.retain(|caveat| !is_theft(caveat));
         }
         self.anchored = Some(anchored);
         Ok(anchored)

@@ -33,8 +33,28 @@ pub enum Caveat {
         /// The epoch that locked it out.
         epoch: u32,
     },
+    /// The group ended because somebody else may have had its manager's keys, and no anchor shows that
+    /// the packet is from before.
+    KeysStolen {
+        /// The epoch that ended the group.
+        epoch: u32,
+    },
     /// Nothing shows that the packet existed at some time: no log saw it.
     NotAnchored,
+    /// The group gave up its log, and no proof shows that a log has the request.
+    LogGivenUp {
+        /// The first epoch without the log.
+        epoch: u32,
+    },
+    /// The group has or had a log, and no proof shows that it has the request.
+    NotRequested,
+    /// The log has the request, and fewer decisions of trustees were shown than an opening needs.
+    NotDecided {
+        /// How many trustees' yes was shown.
+        shown: u8,
+        /// How many trustees an opening needs.
+        needed: u8,
+    },
     /// The name had another row before, with another key.
     NameReissued {
         /// The row that this one replaces.
@@ -52,7 +72,11 @@ impl Caveat {
             Self::JoinedLater { .. } => "joined-later",
             Self::RevokedLater { .. } => "revoked-later",
             Self::RevokedBefore { .. } => "revoked-before",
+            Self::KeysStolen { .. } => "keys-stolen",
             Self::NotAnchored => "not-anchored",
+            Self::LogGivenUp { .. } => "log-given-up",
+            Self::NotRequested => "not-requested",
+            Self::NotDecided { .. } => "not-decided",
             Self::NameReissued { .. } => "name-reissued",
         }
     }
@@ -62,7 +86,9 @@ impl Caveat {
         match self {
             Self::JoinedLater { epoch }
             | Self::RevokedLater { epoch }
-            | Self::RevokedBefore { epoch } => Some(*epoch),
+            | Self::RevokedBefore { epoch }
+            | Self::KeysStolen { epoch }
+            | Self::LogGivenUp { epoch } => Some(*epoch),
             _ => None,
         }
     }
@@ -93,7 +119,10 @@ impl Caveat {
             issuer_host.then_some(Self::JoinedOnIssuerHost),
             later.then_some(Self::JoinedLater { epoch }),
             revoked,
+            keys_stolen(group),
             Some(Self::NotAnchored),
+            group.log_given_up().map(|epoch| Self::LogGivenUp { epoch }),
+            group.logs().next().map(|_| Self::NotRequested),
             entry.replaces.map(|row| Self::NameReissued { row }),
         ];
         let all = all.into_iter().flatten();
@@ -109,9 +138,38 @@ impl Caveat {
             | Self::JoinedLater { .. }
             | Self::RevokedLater { .. }
             | Self::RevokedBefore { .. } => true,
-            Self::TrustedDealer | Self::NotAnchored | Self::NameReissued { .. } => false,
+            Self::TrustedDealer
+            | Self::KeysStolen { .. }
+            | Self::NotAnchored
+            | Self::LogGivenUp { .. }
+            | Self::NotRequested
+            | Self::NotDecided { .. }
+            | Self::NameReissued { .. } => false,
         }
     }
+
+    /// Whether it is about a request that no log is shown to have.
+    fn is_of_request(&self) -> bool {
+        matches!(self, Self::LogGivenUp { .. } | Self::NotRequested)
+    }
+
+    /// Takes out what a proof of the request refutes. Adds that too few decisions were shown, in the
+    /// order of the specification.
+    pub(super) fn after_request(caveats: &mut Vec<Self>, shown: u8, needed: u8) {
+        caveats
+            .retain(|caveat| !caveat.is_of_request() && !matches!(caveat, Self::NotDecided { .. }));
+        if shown < needed {
+            let is_last = |caveat: &Self| matches!(caveat, Self::NameReissued { .. });
+            let place = caveats.iter().position(is_last);
+            let place = place.unwrap_or(caveats.len());
+            caveats.insert(place, Self::NotDecided { shown, needed });
+        }
+    }
+}
+
+fn keys_stolen(group: &GroupFile) -> Option<Caveat> {
+    let (epoch, end) = group.end()?;
+    end.stolen_since.map(|_| Caveat::KeysStolen { epoch })
 }
 
 impl fmt::Display for Caveat {
@@ -142,8 +200,26 @@ impl fmt::Display for Caveat {
                 "the machine was already revoked, in epoch {epoch}: signing in this epoch required \
                  the issuer's help"
             ),
+            Self::KeysStolen { epoch } => write!(
+                f,
+                "the group ended in epoch {epoch} because its manager's keys may be stolen: whoever \
+                 has them can enrol machines, and date their packets back"
+            ),
             Self::NotAnchored => f.write_str(
                 "not anchored: no log proves that the packet existed at its stated time",
+            ),
+            Self::LogGivenUp { epoch } => write!(
+                f,
+                "the group gave up its log in epoch {epoch}: from then on trustees can accept requests \
+                 that no log has"
+            ),
+            Self::NotRequested => f.write_str(
+                "this group's trustees answer logged requests only, and no proof is shown that the \
+                 log has this one",
+            ),
+            Self::NotDecided { shown, needed } => write!(
+                f,
+                "the log's proof is shown of {shown} trustees' decisions, and an opening needs {needed}"
             ),
             Self::NameReissued { row } => write!(
                 f,

@@ -1,9 +1,10 @@
 //! Whether a log has the request that evidence answers (`spec/opening.md` section 10).
 
-use super::Judgement;
 use super::anchor::{cosigned, policy};
+use super::{Caveat, Judgement};
 use crate::group_file::GroupFile;
 use crate::request::{Question, Request};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use clew_log::entry::{Answer, Asks, Body, Logged};
 use clew_log::{Proof, ProofError, VerifierKey, tree};
@@ -68,6 +69,8 @@ impl core::error::Error for RequestFault {}
 
 impl Judgement {
     /// Adds that the log has the request, and the yes of trustees. The first proof is the request's.
+    /// Takes the caveats about a missing request away; with the yes of fewer trustees than an opening
+    /// needs, adds [`Caveat::NotDecided`].
     ///
     /// `threshold` of `witnesses` must have cosigned; with a threshold of 0 the log's own word counts.
     ///
@@ -96,6 +99,10 @@ impl Judgement {
             let by = yes(filed.index, &decision).ok_or(RequestFault::Decision)?;
             approved.push((by, decision.logged));
         }
+        let trustees: BTreeSet<u8> = approved.iter().map(|(trustee, _)| *trustee).collect();
+        let sharing = group.sharing_record(request.epoch);
+        let needed = sharing.map_or(u8::MAX, |(_, sharing)| sharing.quorum.threshold());
+        Caveat::after_request(&mut self.caveats, trustees.len() as u8, needed);
         Ok(self.requested.insert(Requested {
             place: filed.index,
             logged: logged.logged,

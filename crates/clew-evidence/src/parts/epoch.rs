@@ -11,6 +11,7 @@ const CHANGE_STEPS: u8 = 1;
 const CHANGE_SHARING: u8 = 2;
 const CHANGE_REBASE: u8 = 3;
 const CHANGE_LOG: u8 = 4;
+const CHANGE_END: u8 = 5;
 
 /// Most steps of one record.
 pub const MAX_STEPS_PER_RECORD: usize = 48;
@@ -52,6 +53,18 @@ pub enum Change {
     },
     /// The group writes into another log, or into none. V stays.
     Log(Option<Box<GroupLog>>),
+    /// The group ends: no packet is valid in this epoch, and no record follows.
+    End(End),
+}
+
+/// Why and for what a group ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// From when on somebody else may have had the manager's keys. `None` if nobody had.
+    pub stolen_since: Option<WallTime>,
+    /// Epoch id of epoch 0 of the group that comes after this one, if there is one. It is the word of
+    /// whoever had the manager's key: a reader compares it with its operator's before it uses that group.
+    pub successor: Option<EpochId>,
 }
 
 /// The opening key of an epoch.
@@ -153,6 +166,12 @@ impl Change {
                 out.push(CHANGE_LOG);
                 GroupLog::write(log.as_deref(), out);
             }
+            Self::End(end) => {
+                out.push(CHANGE_END);
+                let since = end.stolen_since.map_or(0, WallTime::as_nanos);
+                out.extend_from_slice(&since.to_be_bytes());
+                out.extend_from_slice(&end.successor.map_or([0; 32], |id| id.0));
+            }
         }
     }
 
@@ -166,6 +185,13 @@ impl Change {
             }))),
             (CHANGE_REBASE, _) => read_rebase(fields),
             (CHANGE_LOG, _) => Some(Self::Log(GroupLog::read(fields)?.map(Box::new))),
+            (CHANGE_END, _) => Some(Self::End(End {
+                stolen_since: match fields.u64()? {
+                    0 => None,
+                    since => Some(WallTime::from_nanos(since)),
+                },
+                successor: Some(EpochId(fields.array()?)).filter(|id| id.0 != [0; 32]),
+            })),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ mod log;
 mod sharing;
 
 pub use checkpoint::Checkpoint;
-pub use epoch::{Change, EpochRecord, MAX_REBASE_ROWS, MAX_STEPS_PER_RECORD, NewOpeningKey};
+pub use epoch::{Change, End, EpochRecord, MAX_REBASE_ROWS, MAX_STEPS_PER_RECORD, NewOpeningKey};
 pub use genesis::Genesis;
 pub use head::RegisterHead;
 pub use log::{BadLog, GroupLog};

@@ -23,6 +23,8 @@ pub enum Body {
         role: Role,
         /// The Ed25519 key.
         key: [u8; 32],
+        /// How many such entries about this key are before: one that comes back is a new statement.
+        change: u32,
         /// Whose it is.
         name: Name,
     },
@@ -213,9 +215,15 @@ impl Body {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Group { record } => out.extend(record),
-            Self::Author { role, key, name } => {
+            Self::Author {
+                role,
+                key,
+                change,
+                name,
+            } => {
                 out.extend(role.code());
                 out.extend(key);
+                out.extend(change.to_be_bytes());
                 name.write(out);
             }
             Self::Enrolled { first, leaves } => {
@@ -269,6 +277,7 @@ impl Body {
                 key: fields
                     .array()
                     .filter(|key| signed::strict_key(key).is_some())?,
+                change: fields.u32()?,
                 name: Name::read(fields)?,
             },
             3 => Self::Enrolled {

@@ -32,6 +32,7 @@ fn one_of_each() -> Vec<Body> {
     let author = |role| Body::Author {
         role,
         key: key(9).verifying_key().to_bytes(),
+        change: 0,
         name: name(),
     };
     let mut bodies = vec![
@@ -163,7 +164,7 @@ fn other_layouts_are_refused() {
     assert_eq!(author(0, 4), None, "role");
     assert_eq!(author(1, 1), None, "an observer with an index");
     assert_eq!(author(0, 1), None, "a trustee without one");
-    assert_eq!(author(35, b' '), None, "name");
+    assert_eq!(author(39, b' '), None, "name");
 }
 
 #[test]
@@ -193,11 +194,13 @@ fn what_nobody_could_read_is_not_signed() {
         Body::Author {
             role: Role::Trustee(0),
             key: [3; 32],
+            change: 0,
             name: name(),
         },
         Body::Author {
             role: Role::Observer,
             key: weak,
+            change: 0,
             name: name(),
         },
         Body::Decision {

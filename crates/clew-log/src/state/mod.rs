@@ -73,6 +73,8 @@ pub struct Author {
     pub role: Role,
     /// Its name, in the manager's words.
     pub name: Name,
+    /// How many entries said what it may write.
+    pub changes: u32,
 }
 
 /// A request, and what came of it.
@@ -223,7 +225,9 @@ impl LogState {
         self.check(logged)?;
         let (place, entry) = (self.size, &logged.entry);
         match &entry.body {
-            Body::Author { role, key, name } => self.add_author(*role, key, name),
+            Body::Author {
+                role, key, name, ..
+            } => self.add_author(*role, key, name),
             Body::Enrolled { leaves, .. } => self.add_rows(leaves),
             Body::Epoch { id, .. } => self.epochs.push(*id),
             Body::Request(filed) => self.file(place, filed, logged),
@@ -276,7 +280,10 @@ impl LogState {
             Body::Group { record } if *record == self.founder.record => Ok(()),
             Body::Group { .. } => Err(Rule::Group),
             Body::Author { key, .. } if *key == self.founder.manager => Err(Rule::Order),
-            Body::Author { .. } => Ok(()),
+            Body::Author { key, change, .. } => {
+                let changes = self.authors.get(key).map_or(0, |own| own.changes);
+                next(u64::from(*change), u64::from(changes))
+            }
             Body::Enrolled { first, leaves } => {
                 next(u64::from(*first), u64::from(self.rows))?;
                 let end = u32::try_from(leaves.len()).ok();
@@ -340,8 +347,13 @@ impl LogState {
                 own.role = Role::None;
             }
         }
-        let name = name.clone();
-        self.authors.insert(*key, Author { role, name });
+        let before = self.authors.get(key).map_or(0, |own| own.changes);
+        let author = Author {
+            role,
+            name: name.clone(),
+            changes: before.saturating_add(1),
+        };
+        self.authors.insert(*key, author);
     }
 
     fn add_rows(&mut self, leaves: &[Hash]) {

@@ -36,9 +36,17 @@ fn said(body: Body, by: u8) -> Logged {
 }
 
 fn author(number: u8, role: Role) -> Logged {
-    let name = format!("key {number}").parse().unwrap();
-    let key = public(number);
-    said(Body::Author { role, key, name }, MANAGER)
+    author_again(number, role, 0)
+}
+
+fn author_again(number: u8, role: Role, change: u32) -> Logged {
+    let body = Body::Author {
+        role,
+        key: public(number),
+        change,
+        name: format!("key {number}").parse().unwrap(),
+    };
+    said(body, MANAGER)
 }
 
 fn warrant() -> Warrant {
@@ -192,9 +200,17 @@ fn keys_are_replaced_and_withdrawn() {
     state.add(&author(14, Role::Trustee(1))).unwrap();
     refused(&state, &yes(TRUSTEES[0]), Rule::Author);
     state.check(&yes(14)).unwrap();
-    state.add(&author(COURT, Role::None)).unwrap();
+    state.add(&author_again(COURT, Role::None, 1)).unwrap();
     let again = said(request(5, Seal::Open(warrant())), COURT);
     refused(&state, &again, Rule::Author);
+    // A key comes back, by an entry that is not the first one again.
+    let back = |change| author_again(COURT, Role::Requester, change);
+    refused(&state, &back(0), Rule::Fork);
+    refused(&state, &back(3), Rule::Order);
+    assert_ne!(back(0).entry.statement(), back(2).entry.statement());
+    state.add(&back(2)).unwrap();
+    state.add(&again).unwrap();
+    assert_eq!(state.author(&public(COURT)).unwrap().changes, 3);
     // The manager's own key never gets another role.
     refused(&state, &author(MANAGER, Role::Trustee(1)), Rule::Order);
 }

@@ -21,6 +21,9 @@ pub(crate) trait BoardTables {
     /// The author with that key.
     fn author(&self, key: &[u8; 32]) -> Result<Option<AdmittedAuthor>>;
 
+    /// How many entries of that kind in the outbox say what a key may write.
+    fn changes_of(&self, kind: u8, key: &[u8; 32]) -> Result<u32>;
+
     /// The place of a post in its topic, by its id.
     fn post_place(&self, id: &[u8; 32]) -> Result<Option<u64>>;
 
@@ -61,6 +64,9 @@ pub(crate) trait BoardChanges {
     /// Adds an author, admitted at `now` (nanoseconds since 1970).
     fn add_author(&self, author: &Author, role: Role, now: u64) -> Result<()>;
 
+    /// Lets an author come back whose role was taken, with the name that it has now.
+    fn readmit_author(&self, author: &Author, role: Role, now: u64) -> Result<()>;
+
     /// Changes an author's role.
     fn set_author_role(&self, key: &[u8; 32], role: Role) -> Result<()>;
 
@@ -93,6 +99,13 @@ impl<S: Sql + ?Sized> BoardTables for S {
     fn author(&self, key: &[u8; 32]) -> Result<Option<AdmittedAuthor>> {
         let query = format!("{AUTHOR} WHERE signs = ?1");
         one(self, &query, &[key.into()], author)
+    }
+
+    fn changes_of(&self, kind: u8, key: &[u8; 32]) -> Result<u32> {
+        // Behind the role stands the key.
+        let query = "SELECT count(*) FROM outbox WHERE kind = ?1 AND substr(body, 3, 32) = ?2";
+        let changes = count(self, query, &[kind.into(), key.into()])?;
+        u32::try_from(changes).map_err(|_| damaged("the outbox has too many entries of authors"))
     }
 
     fn post_place(&self, id: &[u8; 32]) -> Result<Option<u64>> {
@@ -201,6 +214,21 @@ impl<B: Begun> BoardChanges for B {
             author.name.as_str().into(),
             role.into(),
             index.into(),
+            now.into(),
+        ];
+        self.change(command, &values).map(drop)
+    }
+
+    fn readmit_author(&self, author: &Author, role: Role, now: u64) -> Result<()> {
+        let [role, index] = role.code();
+        let command = "UPDATE author SET role = ?2, idx = ?3, receives = ?4, name = ?5,
+             admitted_at = ?6 WHERE signs = ?1";
+        let values = [
+            author.signs.as_bytes().into(),
+            role.into(),
+            index.into(),
+            (&author.receives).into(),
+            author.name.as_str().into(),
             now.into(),
         ];
         self.change(command, &values).map(drop)

@@ -10,6 +10,7 @@ mod changes;
 mod founding;
 mod lists;
 mod postgres;
+mod retention;
 mod sqlite;
 mod tables;
 mod value;
@@ -17,6 +18,7 @@ mod value;
 pub(crate) use board::{BoardChanges, BoardTables, NewPost};
 pub(crate) use founding::{create, fill_outbox};
 pub(crate) use lists::ListTables;
+pub(crate) use retention::{OldTopic, RetentionChanges, RetentionTables};
 
 use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};
@@ -110,6 +112,9 @@ pub(crate) trait Database: Tables + Send {
     /// The store as it is now, whatever others change from now on.
     fn moment(&self) -> Result<Box<dyn Moment + '_>>;
 
+    /// Takes what was deleted out of the database's own log of changes, as far as it can.
+    fn purge(&self) -> Result<()>;
+
     /// Has the database check its own pages and indexes, as far as it can.
     fn check(&self) -> Result<()>;
 }
@@ -122,7 +127,7 @@ pub(crate) trait Moment: Tables {
 }
 
 /// What can be read.
-pub(crate) trait Tables: BoardTables + ListTables {
+pub(crate) trait Tables: BoardTables + ListTables + RetentionTables {
     /// The parts of the group file in its order, as of one moment: records, checkpoints, the head.
     fn parts(&self) -> Result<Vec<u8>>;
 
@@ -173,7 +178,7 @@ pub(crate) trait Tables: BoardTables + ListTables {
 }
 
 /// A change under way. Dropped, it never happened.
-pub(crate) trait Transaction: Tables + BoardChanges {
+pub(crate) trait Transaction: Tables + BoardChanges + RetentionChanges {
     /// Makes the change durable: it is on disk when this returns.
     fn commit(self: Box<Self>) -> Result<()>;
 

@@ -114,6 +114,8 @@ fn configure(db: &Connection) -> rusqlite::Result<()> {
     // Every commit reaches the disk before it is answered; readers, and a backup, go on beside it.
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
+    // What is deleted is overwritten.
+    db.pragma_update(None, "secure_delete", true)?;
     db.pragma_update(None, "foreign_keys", true)
 }
 
@@ -178,6 +180,18 @@ impl Database for Sqlite<Box<Connection>> {
         let moment = Sqlite { db, path };
         moment.version()?; // the moment is that of the first statement
         Ok(Box::new(moment))
+    }
+
+    fn purge(&self) -> Result<()> {
+        let done = self.query("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
+        let is_busy = match done.into_iter().next() {
+            Some(mut row) => row.take::<i64>()? != 0,
+            None => false,
+        };
+        match is_busy {
+            true => Err(StoreError::Busy(self.path.clone())),
+            false => Ok(()),
+        }
     }
 
     fn check(&self) -> Result<()> {

@@ -6,9 +6,11 @@ use crate::error::StoreError;
 use crate::store::{Factory, Invitation, Machine, OutboxEntry};
 use clew_evidence::{Name, RegisterEntry};
 
-/// Rows with the hashes by which the register has them: no database notices each damaged byte.
+/// Rows with the hashes by which the register has them: no database notices each damaged byte. Rows that
+/// were deleted ([`super::retention`]) are not among them.
 pub(super) const MACHINE: &str = "SELECT entry, name, hash, enrolled_at, revoked_in, salt
-    FROM machine LEFT JOIN node ON node.level = 0 AND node.idx = machine.idx";
+    FROM (SELECT * FROM machine WHERE length(entry) > 0) AS machine
+    LEFT JOIN node ON node.level = 0 AND node.idx = machine.idx";
 
 const FACTORY: &str = "SELECT id, prefix, machines, used, until FROM factory";
 
@@ -57,7 +59,7 @@ impl<S: Sql + ?Sized> Tables for S {
 
     fn revoked(&self) -> Result<Vec<Revoked>> {
         let query = "SELECT idx, revoked_in, salt, name FROM machine
-                     WHERE revoked_in IS NOT NULL";
+                     WHERE revoked_in IS NOT NULL AND length(entry) > 0";
         all(self, query, &[], |row| {
             Ok(Revoked {
                 index: row.take()?,

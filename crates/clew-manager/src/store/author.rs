@@ -1,7 +1,7 @@
 //! Who may write into the group's log and onto its board.
 
 use super::Store;
-use super::outbox::{LOG_AUTHOR, author_body};
+use super::outbox::send_author;
 use crate::error::StoreError;
 use clew_evidence::Name;
 use clew_keys::Author;
@@ -28,14 +28,14 @@ impl Store {
     }
 
     /// Admits an author in a role, and puts the log's entry into the outbox in the same transaction.
-    /// A trustee takes its index from the key that had it, which is dismissed by that. `now` is in
+    /// One that was dismissed comes back. A trustee takes its index from the key that had it, which is dismissed by that. `now` is in
     /// nanoseconds since 1970.
     ///
     /// Returns `false`, and changes nothing, if the author is admitted already.
     ///
     /// # Errors
     /// [`StoreError::AuthorIsManager`], [`StoreError::AuthorAdmitted`] in another role or under another
-    /// name, [`StoreError::AuthorDismissed`], [`StoreError::AuthorNameTaken`]; then nothing changes.
+    /// name, [`StoreError::AuthorNameTaken`]; then nothing changes.
     pub fn admit_author(
         &mut self,
         author: &Author,
@@ -47,12 +47,11 @@ impl Store {
             return Err(StoreError::AuthorIsManager);
         }
         let transaction = self.db.begin()?;
-        if let Some(known) = transaction.author(key)? {
-            let name = known.author.name.to_string();
-            return match known.role {
-                Role::None => Err(StoreError::AuthorDismissed(name)),
-                is if is == role && known.author == *author => Ok(false),
-                _ => Err(StoreError::AuthorAdmitted(name)),
+        let known = transaction.author(key)?;
+        if let Some(known) = known.as_ref().filter(|known| known.role != Role::None) {
+            return match known.role == role && known.author == *author {
+                true => Ok(false),
+                false => Err(StoreError::AuthorAdmitted(known.author.name.to_string())),
             };
         }
         for other in transaction.authors()? {
@@ -65,8 +64,11 @@ impl Store {
                 return Err(StoreError::AuthorNameTaken(author.name.to_string()));
             }
         }
-        transaction.add_author(author, role, now)?;
-        transaction.send(LOG_AUTHOR, &author_body(role, author))?;
+        match known {
+            Some(_) => transaction.readmit_author(author, role, now)?,
+            None => transaction.add_author(author, role, now)?,
+        }
+        send_author(&*transaction, role, author)?;
         transaction.commit()?;
         Ok(true)
     }
@@ -84,7 +86,7 @@ impl Store {
         let author = known.ok_or_else(|| StoreError::NoAuthor(name.to_string()))?;
         let author = author.author;
         transaction.set_author_role(author.signs.as_bytes(), Role::None)?;
-        transaction.send(LOG_AUTHOR, &author_body(Role::None, &author))?;
+        send_author(&*transaction, Role::None, &author)?;
         transaction.commit()
     }
 
@@ -93,7 +95,7 @@ impl Store {
     /// nanoseconds since 1970.
     ///
     /// # Errors
-    /// [`StoreError::AuthorDismissed`], [`StoreError::AuthorNameTaken`]; then nothing changes.
+    /// [`StoreError::AuthorNameTaken`]; then nothing changes.
     pub fn seat_trustees(&mut self, trustees: &[(u8, Author)], now: u64) -> Result<(), StoreError> {
         let transaction = self.db.begin()?;
         let all = transaction.authors()?;
@@ -123,24 +125,24 @@ impl Store {
             let role = Role::Trustee(*index);
             let known = all.iter().find(|known| known.author.signs == author.signs);
             let author = match known {
-                Some(known) if known.role == Role::None => {
-                    return Err(StoreError::AuthorDismissed(author.name.to_string()));
-                }
-                Some(known) => {
+                Some(known) if known.role != Role::None => {
                     transaction.set_author_role(author.signs.as_bytes(), role)?;
                     &known.author
                 }
-                None => {
+                known => {
                     let mut others = transaction.authors()?.into_iter();
                     let in_force = |other: &AdmittedAuthor| other.role != Role::None;
                     if others.any(|other| in_force(&other) && other.author.name == author.name) {
                         return Err(StoreError::AuthorNameTaken(author.name.to_string()));
                     }
-                    transaction.add_author(author, role, now)?;
+                    match known {
+                        Some(_) => transaction.readmit_author(author, role, now)?,
+                        None => transaction.add_author(author, role, now)?,
+                    }
                     author
                 }
             };
-            transaction.send(LOG_AUTHOR, &author_body(role, author))?;
+            send_author(&*transaction, role, author)?;
         }
         transaction.commit()
     }

@@ -70,18 +70,7 @@ pub(super) fn check_tables(db: &dyn Tables) -> Result<GroupFile, StoreError> {
     let mut next = 0;
     // By level: the last node that is complete. New nodes stand on these.
     let mut last: HashMap<u32, (u32, [u8; 32])> = HashMap::new();
-    super::register::for_each(db, |machine| {
-        let (index, leaf) = (machine.entry.index, machine.entry.leaf_hash());
-        if index != next {
-            return Err(damaged("a row of the register is missing"));
-        }
-        next += 1;
-        if machine
-            .revoked_in
-            .is_some_and(|epoch| epoch > group.newest_epoch())
-        {
-            return Err(damaged("a row is revoked in an epoch that there is not"));
-        }
+    let mut grow = |index: u32, leaf: [u8; 32]| {
         let mut known = |level, at| last.get(&level).filter(|(i, _)| *i == at).map(|(_, h)| *h);
         let added = appended_nodes(index, &leaf, &mut known);
         for (level, at, hash) in added.ok_or_else(|| damaged("the register's tree has holes"))? {
@@ -91,7 +80,31 @@ pub(super) fn check_tables(db: &dyn Tables) -> Result<GroupFile, StoreError> {
             last.insert(level, (at, hash));
         }
         Ok(())
+    };
+    // Of a row that was deleted the tree has the hash.
+    let deleted = |index: u32| match (db.is_stub(index)?, db.node(0, index)?) {
+        (true, Some(leaf)) => Ok(leaf),
+        _ => Err(damaged("a row of the register is missing")),
+    };
+    super::register::for_each(db, |machine| {
+        let (index, leaf) = (machine.entry.index, machine.entry.leaf_hash());
+        while next < index {
+            grow(next, deleted(next)?)?;
+            next += 1;
+        }
+        next += 1;
+        if machine
+            .revoked_in
+            .is_some_and(|epoch| epoch > group.newest_epoch())
+        {
+            return Err(damaged("a row is revoked in an epoch that there is not"));
+        }
+        grow(index, leaf)
     })?;
+    while next < group.register().machines {
+        grow(next, deleted(next)?)?;
+        next += 1;
+    }
     let register = group.register();
     let has = from_nodes(db, |nodes| root(register.machines, nodes))?;
     if next != register.machines || (next > 0 && has != Some(register.root)) {

@@ -2,6 +2,7 @@
 
 use super::{Locked, Store};
 use crate::error::StoreError;
+use crate::storage::Transaction;
 use clew_evidence::{EpochRecord, GroupLog};
 use clew_keys::{Author, IssuerKeyFile};
 use clew_log::VerifierKey;
@@ -112,10 +113,20 @@ pub(crate) fn enrolled_body(first: u32, leaves: &[[u8; 32]]) -> Vec<u8> {
     [head, leaves.concat()].concat()
 }
 
-/// The body of an entry that says in which role a key writes from now on.
-pub(crate) fn author_body(role: Role, author: &Author) -> Vec<u8> {
+/// Puts the entry into the outbox that says in which role a key writes from now on.
+pub(crate) fn send_author(
+    db: &dyn Transaction,
+    role: Role,
+    author: &Author,
+) -> Result<(), StoreError> {
+    let change = db.changes_of(LOG_AUTHOR, author.signs.as_bytes())?;
+    db.send(LOG_AUTHOR, &author_body(role, author, change))
+}
+
+fn author_body(role: Role, author: &Author, change: u32) -> Vec<u8> {
     let mut body = role.code().to_vec();
     body.extend(author.signs.as_bytes());
+    body.extend(change.to_be_bytes());
     author.name.write(&mut body);
     body
 }

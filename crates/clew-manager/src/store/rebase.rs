@@ -85,6 +85,7 @@ impl Store {
         let epoch = draft.record.epoch;
         let mut buckets = making.buckets(&draft.after, issuer, &draft.in_epoch, epoch, progress)?;
         register::for_each(&*transaction, |machine| buckets.add(machine))?;
+        buckets.fill(draft.after.register().machines)?;
         buckets.finish()?;
         making.keep(epoch)?;
         let version = transaction.version()?;

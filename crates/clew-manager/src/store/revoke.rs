@@ -61,8 +61,11 @@ pub const AHEAD_NS: u64 = 10 * 1_000_000_000;
 /// The time for what is added now: readers refuse records that go back in time.
 ///
 /// # Errors
-/// [`StoreError::ClockBehind`] if the newest record is further ahead than [`AHEAD_NS`].
+/// [`StoreError::Ended`] if nothing can be added any more. [`StoreError::ClockBehind`] if the newest record is further ahead than [`AHEAD_NS`].
 pub(super) fn not_before_newest(group: &GroupFile, now: u64) -> Result<u64, StoreError> {
+    if let Some((epoch, _)) = group.end() {
+        return Err(StoreError::Ended(epoch));
+    }
     let newest = group.epochs().last().map(|record| record.made);
     let last = newest.unwrap_or(group.genesis().created).as_nanos();
     match last.saturating_sub(now) <= AHEAD_NS {

@@ -174,14 +174,22 @@ impl Rows for EpochRows<'_> {
     }
 
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
-        let machines: Vec<Machine> = rows
-            .map(|row| at(&*self.store.db, row))
-            .collect::<Result<_, _>>()?;
+        let (mut machines, mut deleted) = (Vec::new(), Vec::new());
+        for (place, row) in rows.enumerate() {
+            match self.store.db.is_stub(row)? {
+                true => deleted.push(place),
+                false => machines.push(at(&*self.store.db, row)?),
+            }
+        }
         // Not self: a database connection is one thread's.
         let (epoch, issuer) = (&self.epoch, self.issuer);
-        by_threads(&machines, ROWS_PER_THREAD_MIN, |part| {
+        let mut bases = by_threads(&machines, ROWS_PER_THREAD_MIN, |part| {
             bases_of(epoch, issuer, part)
-        })
+        })?;
+        for place in deleted {
+            bases.insert(place, None);
+        }
+        Ok(bases)
     }
 }
 

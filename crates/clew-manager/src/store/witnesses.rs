@@ -6,13 +6,12 @@
 //! history, after a backup was restored, has other witnesses.
 
 use super::search::{ROWS_PER_THREAD_MIN, by_threads};
-use super::{Machine, WITNESSES, register};
+use super::{Machine, WITNESSES};
 use crate::error::StoreError;
 use crate::index::Progress;
 use crate::storage::Tables;
 use clew_evidence::{Change, GroupFile};
 use clew_group::EpochIssuer;
-use clew_group::curve::Scalar;
 use clew_keys::IssuerKeyFile;
 use clew_keys::files;
 use clew_keys::witness_file::{self, BUCKET_ROWS};
@@ -150,13 +149,27 @@ pub(super) struct Buckets<'a> {
     epoch: u32,
     /// Rows that are written.
     done: u32,
-    waiting: Vec<Machine>,
+    /// Empty where a row was deleted: it is revoked.
+    waiting: Vec<Option<Machine>>,
     progress: Progress<'a>,
 }
 
 impl Buckets<'_> {
-    /// Adds the next row.
+    /// Adds the next row that there is. The places of those before it that were deleted stay empty.
     pub fn add(&mut self, machine: Machine) -> Result<(), StoreError> {
+        self.fill(machine.entry.index)?;
+        self.push(Some(machine))
+    }
+
+    /// Leaves places empty, up to so many rows.
+    pub fn fill(&mut self, machines: u32) -> Result<(), StoreError> {
+        while self.done.saturating_add(self.waiting.len() as u32) < machines {
+            self.push(None)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, machine: Option<Machine>) -> Result<(), StoreError> {
         self.waiting.push(machine);
         match self.waiting.len() < ROWS_AT_ONCE {
             true => Ok(()),
@@ -180,7 +193,7 @@ impl Buckets<'_> {
             _ => {}
         }
         for index in self.done..machines {
-            self.add(register::at(db, index)?)?;
+            self.push(db.machine(index)?)?;
         }
         self.finish()
     }
@@ -189,9 +202,15 @@ impl Buckets<'_> {
     pub fn finish(&mut self) -> Result<(), StoreError> {
         let (issuer, in_epoch) = (self.issuer, self.in_epoch);
         let witnesses = by_threads(&self.waiting, ROWS_PER_THREAD_MIN, |machines| {
-            let xs = machines.iter().map(|machine| machine.x(issuer));
-            let xs: Zeroizing<Vec<Scalar>> = Zeroizing::new(xs.collect());
-            Ok(in_epoch.witness_bytes(&xs))
+            let present = machines.iter().flatten();
+            let mut xs = Zeroizing::new(Vec::with_capacity(machines.len()));
+            xs.extend(present.map(|machine| machine.x(issuer)));
+            let mut made = in_epoch.witness_bytes(&xs).into_iter();
+            let each = machines.iter().map(|machine| match machine {
+                Some(_) => made.next().flatten(),
+                None => None,
+            });
+            Ok(each.collect())
         })?;
         self.waiting.clear();
         witnesses

@@ -52,7 +52,9 @@ fn several_machines_are_one_epoch() {
                 assert_eq!((steps.len(), scheme, rebase), (2, Scheme::Xr, false))
             }
             Change::Rebase { revoked } => assert_eq!(revoked[..], [0, 2]),
-            Change::Sharing(_) | Change::Log(_) => unreachable!("machines were revoked"),
+            Change::Sharing(_) | Change::Log(_) | Change::End(_) => {
+                unreachable!("machines were revoked")
+            }
         }
         for (key, out) in keys.iter().zip([true, false, true, false]) {
             match acme.update(key) {

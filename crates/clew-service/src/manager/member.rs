@@ -102,9 +102,22 @@ pub enum NotAccepted {
     /// The newest checkpoint is old: the manager withholds newer ones, or the log stands still.
     #[error(
         "frozen: no checkpoint of the group's log was cosigned within the last day: the manager may \
-         withhold epochs"
+         withhold epochs, or this host's clock is wrong"
     )]
-    Frozen,
+    Frozen {
+        /// When the newest one was cosigned, in seconds since 1970. 0: not by these witnesses.
+        newest: u64,
+        /// The member's clock.
+        now: u64,
+    },
+    /// Enough witnesses cosigned, but later than the member's clock says that it is.
+    #[error("this host's clock is behind those of the witnesses of the group's log")]
+    ClockBehind {
+        /// When the newest of them cosigned, in seconds since 1970.
+        cosigned: u64,
+        /// The member's clock.
+        now: u64,
+    },
     /// The manager shows an older checkpoint than it did before.
     #[error("rollback: the log has {shown} entries here, and had {seen} before")]
     Older {
@@ -156,7 +169,8 @@ impl NotAccepted {
                 | Self::Answer(_)
                 | Self::Tiles
                 | Self::Proof { .. }
-                | Self::Frozen
+                | Self::Frozen { .. }
+                | Self::ClockBehind { .. }
                 | Self::Older { .. }
         )
     }
@@ -177,9 +191,9 @@ impl Seen {
         let epoch = group.newest_epoch();
         let log = group.newest_log().ok_or(NotAccepted::NoLog)?.key();
         let proof = manager.epoch_proof(epoch).await;
-        let proof = proof.map_err(|error| match self.is_frozen(now) {
-            true => NotAccepted::Frozen,
-            false => NotAccepted::Client(error),
+        let proof = proof.map_err(|error| match self.frozen(now) {
+            Some(frozen) => frozen,
+            None => NotAccepted::Client(error),
         })?;
         let proof = Proof::parse(&proof).ok_or(NotAccepted::Answer(epoch))?;
         let checkpoint = self.holds(group, log, &proof, now)?;
@@ -201,18 +215,21 @@ impl Seen {
         })
     }
 
-    /// Whether the newest checkpoint that was seen is older than a day.
-    fn is_frozen(&self, now: u64) -> bool {
-        let Some(last) = &self.last else {
-            return false;
-        };
+    /// The refusal if the newest checkpoint that was seen is older than a day.
+    fn frozen(&self, now: u64) -> Option<NotAccepted> {
+        let newest = self.newest(self.last.as_ref()?);
+        let is_frozen = now.saturating_sub(newest) > FRESH.as_secs();
+        is_frozen.then_some(NotAccepted::Frozen { newest, now })
+    }
+
+    /// When a witness cosigned a checkpoint last, in seconds since 1970. 0: none did.
+    fn newest(&self, checkpoint: &Note) -> u64 {
         let lines = self
             .witnesses
             .iter()
-            .filter_map(|key| last.signature(key).ok());
+            .filter_map(|key| checkpoint.signature(key).ok());
         let times = lines.filter_map(|line| Cosignature::decode(&line.bytes));
-        let newest = times.map(|own| own.time).max().unwrap_or(0);
-        now.saturating_sub(newest) > FRESH.as_secs()
+        times.map(|own| own.time).max().unwrap_or(0)
     }
 
     /// Checks the proof, but for the checkpoint that was seen before.
@@ -234,7 +251,14 @@ impl Seen {
             max_age: None,
             ..fresh.clone()
         };
+        let cosigned = self.newest(&proof.checkpoint);
         let unfit = |error| match error {
+            // With a later clock it holds.
+            LogClientError::Proof(ProofError::Witnesses { .. })
+                if check(proof, &of_any_age, u64::MAX).is_ok() =>
+            {
+                NotAccepted::ClockBehind { cosigned, now }
+            }
             LogClientError::Proof(error) => NotAccepted::Proof { epoch, error },
             _ => NotAccepted::Answer(epoch),
         };
@@ -251,7 +275,8 @@ impl Seen {
             };
         }
         let checkpoint = fresh.checkpoint(&proof.checkpoint, now);
-        checkpoint.map_err(|_| NotAccepted::Frozen)
+        let newest = cosigned;
+        checkpoint.map_err(|_| NotAccepted::Frozen { newest, now })
     }
 
     /// The checkpoint that was seen last, if it is this log's: a group may change its log.

@@ -51,6 +51,7 @@ pub(super) fn problem(error: &StoreError) -> Problem {
         StoreError::FactoryPrefix { .. } => (StatusCode::FORBIDDEN, "factory-prefix"),
         StoreError::FactoryUsed(_) => (StatusCode::FORBIDDEN, "factory-used"),
         StoreError::FactoryOver => (StatusCode::FORBIDDEN, "factory-over"),
+        StoreError::Ended(_) => (StatusCode::FORBIDDEN, "ended"),
         StoreError::NoJoin => (StatusCode::FORBIDDEN, "no-join"),
         StoreError::Halted(_) => return halted(),
         StoreError::Busy(_) => {

@@ -91,6 +91,11 @@ pub fn check(
     if log.is_some() && case.shown.policy.is_none() {
         return Err(Unapproved::NoPolicy);
     }
+    // What is kept has a log: a trustee that never saw one keeps nothing.
+    let had_log = group.had_log(epoch) || kept.is_some();
+    if log.is_none() && had_log && !waives(case, Waivable::LogGivenUp) {
+        return Err(Unapproved::LogGivenUp);
+    }
     let Some(policy) = case.shown.policy else {
         return unlogged(case.request);
     };
@@ -129,6 +134,11 @@ pub fn check(
         root,
     };
     Ok((kept != Some(seen)).then_some(seen))
+}
+
+fn waives(case: Case<'_>, rule: Waivable) -> bool {
+    let policy = case.shown.policy;
+    policy.is_some_and(|policy| policy.waived.contains(&rule))
 }
 
 fn unlogged(request: &Request) -> Result<Option<Seen>, Unapproved> {

@@ -16,6 +16,9 @@ pub enum Unapproved {
     /// The group has a log, and the trustee no policy.
     #[error("the group has a log: the trustee needs a policy")]
     NoPolicy,
+    /// The group had a log, and has none now.
+    #[error("the group had a log and gave it up: only the trustee's own policy can accept that")]
+    LogGivenUp,
     /// No warrant was shown, or another than the request's.
     #[error("the request's warrant was not shown")]
     WarrantMissing,
@@ -69,6 +72,7 @@ impl Unapproved {
             Self::GroupOlder => "group-older",
             Self::GroupFork => "group-fork",
             Self::NoPolicy => "no-policy",
+            Self::LogGivenUp => "log-given-up",
             Self::WarrantMissing => "warrant-missing",
             Self::Warrant(rule) => rule.as_str(),
             Self::WarrantText => "warrant-text",
@@ -94,6 +98,7 @@ impl Unapproved {
             Self::GroupOlder => 2,
             Self::GroupFork => 3,
             Self::NoPolicy => 4,
+            Self::LogGivenUp => 32,
             Self::WarrantMissing => 5,
             Self::WarrantText => 6,
             Self::Warrant(rule) => of_warrant(*rule),
@@ -128,6 +133,7 @@ pub fn rule_name(number: u8) -> Option<&'static str> {
         Unapproved::GroupOlder,
         Unapproved::GroupFork,
         Unapproved::NoPolicy,
+        Unapproved::LogGivenUp,
         Unapproved::WarrantMissing,
         Unapproved::WarrantText,
         Unapproved::WarrantIssuer,
@@ -197,6 +203,7 @@ mod tests {
             Unapproved::GroupOlder,
             Unapproved::GroupFork,
             Unapproved::NoPolicy,
+            Unapproved::LogGivenUp,
             Unapproved::WarrantMissing,
             Unapproved::WarrantText,
             Unapproved::WarrantIssuer,
@@ -219,8 +226,8 @@ mod tests {
         let numbers = all.iter().chain(&of_warrants).map(Unapproved::number);
         let mut numbers: Vec<u8> = numbers.collect();
         numbers.sort_unstable();
-        assert_eq!(numbers, (2..=27).collect::<Vec<_>>());
-        for number in 2..=31 {
+        assert_eq!(numbers, (2..=27).chain([32]).collect::<Vec<_>>());
+        for number in 2..=32 {
             let name = rule_name(number).unwrap();
             let row = format!("| {number} | `{name}` |");
             assert!(
@@ -228,7 +235,7 @@ mod tests {
                 "{row}"
             );
         }
-        assert_eq!(rule_name(32), None);
+        assert_eq!(rule_name(33), None);
         assert_eq!(rule_number("operator"), Some(27));
         assert_eq!(rule_number("yes"), None);
     }

@@ -27,6 +27,8 @@ pub enum Group {
     Rebase(GroupRebase),
     /// Start a new epoch with another transparency log, or with none
     SetLog(GroupSetLog),
+    /// End the group: its keys were stolen or are given up, or another group succeeds it
+    End(GroupEnd),
     /// Write a register file, for opening and comparing elsewhere
     Register(GroupRegister),
     /// Write a machine's witnesses again, if its key lost the current one
@@ -122,6 +124,41 @@ pub struct GroupSetLog {
 const SET_LOG_HELP: &str = "\
 Trustees with a group file whose newest epoch names a log give no share for a request that this log
 does not have. Whoever reads the group file sees from which epoch on the group has another log.";
+
+/// `clew group end`
+#[derive(Args, Debug)]
+#[command(after_help = END_HELP)]
+pub struct GroupEnd {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// The group's name, because an end cannot be taken back
+    #[arg(long, value_name = "NAME")]
+    pub confirm: Name,
+    /// Group file of the group that comes after this one
+    #[arg(long, value_name = "GROUPFILE")]
+    pub successor: Option<PathBuf>,
+    /// Time from which on somebody else may have had the keys, as 2026-11-21T10:00:00Z. clew judge
+    /// then warns about packets that no log saw before
+    #[arg(long, value_name = "TIME")]
+    pub stolen_since: Option<String>,
+    /// End this newer group file instead, with which a thief went on; the directory stays as it is
+    #[arg(long, value_name = "GROUPFILE", requires = "output")]
+    pub published: Option<PathBuf>,
+    /// Where to write the ended group file, with --published
+    #[arg(short, long, value_name = "FILE", requires = "published")]
+    pub output: Option<PathBuf>,
+    /// Address of the group's log, which then has the end of --published
+    #[arg(long, value_name = "URL", requires = "published")]
+    pub log_url: Option<ServiceUrl>,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const END_HELP: &str = "\
+Nobody joins, is revoked or signs in an ended group; its old packets verify and open as before.
+Whoever has a stolen issuer key can end the group, too, and name another successor: nobody follows a
+successor by itself. Tell your users its fingerprint by another way.";
 
 /// Signature schemes by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

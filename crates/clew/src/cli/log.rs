@@ -5,7 +5,6 @@ use crate::secrets::{Seal, Unlock};
 use clap::{Args, Subcommand};
 use clew_evidence::Name;
 use clew_log::VerifierKey;
-use clew_log::entry::Role;
 use clew_service::http::ServiceUrl;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +16,7 @@ Example:
   clew log create-witness seen --name witness.example        on another host, by others
   clew log witness seen --listen 192.0.2.2:4914 --log VKEY
   clew log serve acme.log --listen 192.0.2.1:4913 --witness WITNESSKEY=URL
-  clew log admit acme URL court.pub --as requester
+  clew manager admit acme --role requester --key court.pub
   clew log anchor URL today.pcap --group group.clew --key watcher.key -o today.anchor
   clew log verify URL --log VKEY --group group.clew --witness WITNESSKEY --state acme.seen
 
@@ -39,14 +38,14 @@ pub enum Log {
     CreateWitness(LogCreateWitness),
     /// Serve a witness: cosign checkpoints that continue the last one
     Witness(Box<LogWitness>),
-    /// Let an author write entries, as the group's manager
-    Admit(LogAdmit),
     /// Add what waits for a group's log, once, if no clew manager serve does
     Publish(LogPublish),
     /// Add an entry that clew warrant request or clew share --decide wrote
     Add(LogAdd),
     /// Show that a capture exists now, as an observer
     Anchor(Box<LogAnchor>),
+    /// Anchor the evidence files of an observer as they appear, and write their proofs beside them
+    AnchorRing(Box<LogAnchorRing>),
     /// Write what came of a request, as its author
     Result(Box<LogResult>),
     /// Make a sealed request public
@@ -187,23 +186,6 @@ pub struct LogWitness {
     pub unlock: Unlock,
 }
 
-/// `clew log admit`
-#[derive(Args, Debug)]
-pub struct LogAdmit {
-    /// Directory of the group
-    pub dir: PathBuf,
-    /// Address of the log
-    pub url: ServiceUrl,
-    /// Public key of the author
-    pub author: PathBuf,
-    /// What it may write: trustee:I, observer, requester, or none any more
-    #[arg(long = "as", value_name = "ROLE", value_parser = parse_role)]
-    pub role: Role,
-    /// What decrypts the issuer key.
-    #[command(flatten)]
-    pub unlock: Unlock,
-}
-
 /// `clew log publish`
 #[derive(Args, Debug)]
 pub struct LogPublish {
@@ -219,6 +201,17 @@ pub struct LogPublish {
 /// Where an entry goes, and what its proof has to have.
 #[derive(Args, Debug)]
 pub struct EntryTo {
+    /// The log.
+    #[command(flatten)]
+    pub log: GroupsLog,
+    /// Where to write the proof.
+    #[command(flatten)]
+    pub out: NewFile,
+}
+
+/// A group's log, and what a proof of it has to have.
+#[derive(Args, Debug)]
+pub struct GroupsLog {
     /// Address of the group's log
     pub url: ServiceUrl,
     /// Group file, which names the log
@@ -230,9 +223,6 @@ pub struct EntryTo {
     /// How many of the witnesses must have cosigned [default: more than half]
     #[arg(long, value_name = "K")]
     pub threshold: Option<usize>,
-    /// Where to write the proof.
-    #[command(flatten)]
-    pub out: NewFile,
 }
 
 /// An entry's author, and where the entry goes.
@@ -268,6 +258,32 @@ pub struct LogAnchor {
     /// Capture to anchor: its SHA-256, times and number of packets become public
     pub capture: PathBuf,
 }
+
+/// `clew log anchor-ring`
+#[derive(Args, Debug)]
+#[command(after_help = ANCHOR_RING_HELP)]
+pub struct LogAnchorRing {
+    /// The log.
+    #[command(flatten)]
+    pub log: GroupsLog,
+    /// Prefix of the evidence files, as clew verify --write has it
+    #[arg(long, value_name = "PREFIX")]
+    pub prefix: PathBuf,
+    /// Key of the observer, from clew log keygen
+    #[arg(long, value_name = "AUTHOR.key")]
+    pub key: PathBuf,
+    /// Anchor what there is, and end [default: run until interrupted]
+    #[arg(long)]
+    pub once: bool,
+    /// What decrypts the key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const ANCHOR_RING_HELP: &str = "\
+Each file FILE.pcapng gets FILE.pcapng.anchor, once the log's witnesses cosigned its entry. While the
+log does not answer, files wait; they are anchored later, in their order. The proof of a file that the
+ring removed is removed, too: clew log prove writes it again.";
 
 /// `clew log result`
 #[derive(Args, Debug)]
@@ -382,34 +398,11 @@ fn parse_witness(text: &str) -> Result<(VerifierKey, ServiceUrl), String> {
     Ok((key, url.map_err(|error| error.to_string())?))
 }
 
-fn parse_role(text: &str) -> Result<Role, String> {
-    let trustee = |index: &str| index.parse().ok().filter(|index| *index > 0);
-    match text {
-        "none" => Ok(Role::None),
-        "observer" => Ok(Role::Observer),
-        "requester" => Ok(Role::Requester),
-        _ => text
-            .strip_prefix("trustee:")
-            .and_then(trustee)
-            .map(Role::Trustee)
-            .ok_or_else(|| "write trustee:I, observer, requester or none".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const KEY: &str = "w+a5d55345+BGQJ1RNQYvG8QUbLtN2AzzJEpqgqPIhAK2nFS0q8Ye+1";
-
-    #[test]
-    fn roles_have_words() {
-        assert_eq!(parse_role("trustee:3"), Ok(Role::Trustee(3)));
-        assert_eq!(parse_role("none"), Ok(Role::None));
-        for bad in ["trustee", "trustee:0", "trustee:256", "trustee:", "court"] {
-            assert!(parse_role(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn witnesses_have_a_key_and_an_address() {

@@ -8,6 +8,7 @@ use clew_evidence::Name;
 use clew_service::http::ServiceUrl;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 const SERVE_HELP: &str = "\
@@ -63,6 +64,10 @@ pub enum Manager {
     Backup(ManagerBackup),
     /// Make a group's directory from a backup
     Restore(ManagerRestore),
+    /// Show or set for how long names, joins and posts are kept
+    Retention(ManagerRetention),
+    /// Delete what is past its time by the rule of retention
+    Prune(ManagerPrune),
     /// Check the whole store: pages, rows, signatures, the register's tree
     Check(ManagerCheck),
 }
@@ -96,6 +101,61 @@ pub enum AuthorRole {
     /// Anchors captures.
     Observer,
 }
+
+/// `clew manager retention`
+#[derive(Args, Debug)]
+#[command(after_help = RETENTION_HELP)]
+pub struct ManagerRetention {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Days that name and row of a machine stay after its revocation started, or never
+    #[arg(long, value_name = "DAYS|never")]
+    pub machines: Option<Days>,
+    /// Days that invitations stay, and what devices sent to join, or never
+    #[arg(long, value_name = "DAYS|never")]
+    pub joins: Option<Days>,
+    /// Days that a topic of the board stays after its last post, or never
+    #[arg(long, value_name = "DAYS|never")]
+    pub posts: Option<Days>,
+}
+
+/// Days after which something is deleted; `None` for never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Days(pub Option<u32>);
+
+impl FromStr for Days {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "never" => Ok(Self(None)),
+            days => days
+                .parse()
+                .map(|days| Self(Some(days)))
+                .map_err(|_| "need a number of days, or never".to_owned()),
+        }
+    }
+}
+
+const RETENTION_HELP: &str = "\
+A new group keeps everything. A machine is deleted only once it is revoked: then nobody can name it
+from a packet any more. Evidence that was made before stays good. clew manager serve deletes once a
+day; clew manager prune deletes now.";
+
+/// `clew manager prune`
+#[derive(Args, Debug)]
+#[command(after_help = PRUNE_HELP)]
+pub struct ManagerPrune {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Delete [default: list what would be deleted]
+    #[arg(long)]
+    pub delete: bool,
+}
+
+const PRUNE_HELP: &str = "\
+Deleted bytes are overwritten in the store's file. Backups still have them, and so has a server of
+PostgreSQL until it vacuums, and the free blocks of an unencrypted disk.";
 
 /// `clew manager dismiss`
 #[derive(Args, Debug)]

@@ -23,18 +23,19 @@ pub use flow::{
     RuleName, Strength,
 };
 pub use group::{
-    Enrol, Group, GroupCreate, GroupPath, GroupRebase, GroupRegister, GroupSetLog, GroupWitness,
-    Join, LogName, LogWitnesses, Revoke, SchemeName, Start, Update,
+    Enrol, Group, GroupCreate, GroupEnd, GroupPath, GroupRebase, GroupRegister, GroupSetLog,
+    GroupWitness, Join, LogName, LogWitnesses, Revoke, SchemeName, Start, Update,
 };
 pub use live::{Down, LiveName, LiveStatus, Stage, Up};
 pub use log::{
-    Asked, Authored, Believed, EntryTo, Log, LogAdd, LogAdmit, LogAnchor, LogBind, LogCount,
-    LogCreate, LogCreateWitness, LogKeygen, LogProve, LogPublish, LogResult, LogServe, LogUnseal,
-    LogVerify, LogWitness, Reached,
+    Asked, Authored, Believed, EntryTo, GroupsLog, Log, LogAdd, LogAnchor, LogAnchorRing, LogBind,
+    LogCount, LogCreate, LogCreateWitness, LogKeygen, LogProve, LogPublish, LogResult, LogServe,
+    LogUnseal, LogVerify, LogWitness, Reached,
 };
 pub use manager::{
     AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
-    ManagerLogin, ManagerPlan, ManagerRestore, ManagerServe, ManagerSetLog,
+    ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore, ManagerRetention, ManagerServe,
+    ManagerSetLog,
 };
 pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{

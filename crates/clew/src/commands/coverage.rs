@@ -116,7 +116,11 @@ impl Coverage {
             Some(original) => visible(&original.capture),
             None => "this capture".to_owned(),
         };
-        let numbers: Vec<u64> = self.packets.iter().map(|copied| self.name(*copied)).collect();
+        let numbers: Vec<u64> = self
+            .packets
+            .iter()
+            .map(|copied| self.name(*copied))
+            .collect();
         let (count, named) = (numbers.len(), list(&numbers, self.more));
         let count_said = match self.more {
             true => format!("{count} or more"),
@@ -134,14 +138,20 @@ impl Coverage {
     /// The packet that was asked about, as people know it: by its number in the original capture, if there
     /// is one that has it.
     pub fn packet(&self) -> String {
-        let (asked, original) = (self.asked, self.original.as_ref());
-        match original.and_then(|original| Some((original, original.frame(asked)?))) {
-            Some((original, frame)) => {
-                let capture = visible(&original.capture);
+        let asked = self.asked;
+        match self.packet_there() {
+            Some((capture, frame)) => {
+                let capture = visible(capture);
                 format!("packet {frame} of {capture} ({asked} of the copied packets)")
             }
             None => format!("packet {asked}"),
         }
+    }
+
+    /// The same as name of the original capture and number there.
+    pub fn packet_there(&self) -> Option<(&str, u64)> {
+        let original = self.original.as_ref()?;
+        Some((&original.capture, original.frame(self.asked)?))
     }
 
     /// A packet's number as people know it.
@@ -376,9 +386,9 @@ mod tests {
             capture: "in\x1b.pcap".to_owned(),
             frames: vec![4, 6, 9],
         });
-        let named = "packet 6 of in\\u{1b}.pcap (2 of the copied packets)";
+        let named = "packet 6 of in[U+001B].pcap (2 of the copied packets)";
         assert_eq!(coverage.packet(), named);
-        let covers = "covers a block of 3 packets of in\\u{1b}.pcap: 4, 6, 9; asked for: 6";
+        let covers = "covers a block of 3 packets of in[U+001B].pcap: 4, 6, 9; asked for: 6";
         assert_eq!(coverage.sentence(), covers);
     }
 }

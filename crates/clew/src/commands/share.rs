@@ -236,6 +236,7 @@ fn approval_hint(rule: &Unapproved) -> Option<&'static str> {
         Unapproved::GroupOlder => "use the newest group file",
         Unapproved::GroupFork => "compare epoch ids: clew group list GROUPFILE",
         Unapproved::NoPolicy => "use --policy, --warrant and --proof: clew help share",
+        Unapproved::LogGivenUp => "to accept it: waive = [\"log-given-up\"] in the file of --policy",
         Unapproved::WarrantMissing | Unapproved::WarrantText => "use --warrant",
         Unapproved::LogMissing => "use --proof with the file of clew log prove",
         Unapproved::LogOlder => "get new proofs from the log",

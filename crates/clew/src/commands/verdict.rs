@@ -48,6 +48,9 @@ fn object(
         "opening_key": judgement.opening_key.as_str(),
         "caveats": judgement.caveats.iter().map(caveat_object).collect::<Vec<_>>(),
     });
+    if let Some((capture, packet)) = coverage.packet_there() {
+        object["original"] = json!({"capture": capture, "asked": packet});
+    }
     if let Some(anchored) = &judgement.anchored {
         object["anchored"] = json!({
             "time": clock::rfc3339(anchored.time.as_nanos()),
@@ -78,6 +81,10 @@ fn caveat_object(caveat: &Caveat) -> Value {
     }
     if let Caveat::NameReissued { row } = caveat {
         object["row"] = (*row).into();
+    }
+    if let Caveat::NotDecided { shown, needed } = caveat {
+        object["shown"] = (*shown).into();
+        object["needed"] = (*needed).into();
     }
     object
 }

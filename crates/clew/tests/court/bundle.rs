@@ -51,7 +51,8 @@ fn a_bundle_is_judged_alone() {
         }
         let (status, out, error) = court.judge_alone("case.zip", &[]);
         assert_eq!(status, 0, "{error}");
-        assert!(out.starts_with("packet 1 was sent by web-1\n"), "{out}");
+        let named = "packet 1 of signed (1 of the copied packets) was sent by web-1\n";
+        assert!(out.starts_with(named), "{out}");
         assert!(error.contains("compare the epoch's id"), "{error}");
         let (status, _, error) = court.judge_alone("case.zip", &["--group", GROUP]);
         assert_eq!((status, error.as_str()), (0, ""));

@@ -22,6 +22,7 @@ fn logged() -> Vec<Vec<u8>> {
     let admit = |number, role| Body::Author {
         role,
         key: author(number).public().signs.to_bytes(),
+        change: 0,
         name: "author".parse().unwrap(),
     };
     let filed = |id: u8, seal| {

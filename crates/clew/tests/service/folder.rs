@@ -260,7 +260,13 @@ impl Folder {
     pub fn author(&self, name: &str, role: &str, log: &Served) -> Author {
         let (key, public) = (format!("{name}.key"), format!("{name}.pub"));
         self.yes(&["log", "keygen", name, "-o", &key, "--public", &public]);
-        self.yes(&["log", "admit", "acme", &log.url, &public, "--as", role]);
+        let (role, index) = role.split_once(':').unwrap_or((role, ""));
+        let mut admit = vec!["manager", "admit", "acme", "--role", role, "--key", &public];
+        if !index.is_empty() {
+            admit.extend(["--index", index]);
+        }
+        self.yes(&admit);
+        self.publish(log);
         self.key(name)
     }
 
@@ -304,7 +310,7 @@ impl Author {
 
     /// A warrant of some court, for this requester.
     pub fn warrant(&self) -> Warrant {
-        let name = |text: &str| Name::new(text).unwrap();
+        let name = |text: &str| text.parse::<Name>().unwrap();
         let issued = WallTime::from_nanos(1_700_000_000_000_000_000);
         let draft = WarrantDraft {
             group: GroupId(self.group),

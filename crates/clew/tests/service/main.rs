@@ -4,6 +4,7 @@
 
 mod answers;
 mod browser;
+mod ends;
 mod faults;
 mod floods;
 mod folder;
@@ -12,6 +13,7 @@ mod independent;
 mod managed;
 mod members;
 mod requests;
+mod rings;
 #[path = "../common/skipped.rs"]
 mod skipped;
 mod story;

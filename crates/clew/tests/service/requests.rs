@@ -1,7 +1,7 @@
 //! Requests by commands only: a manager, a log, a witness, three trustees of whom two are needed, a
 //! requester, a court. Every process may be killed and asked again.
 
-use crate::folder::{Folder, GROUP, Served, wait};
+use crate::folder::{Folder, GROUP, Served, metric, until, wait};
 use clew_service::http::Client;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ impl Story {
         folder.yes(&["enrol", "acme", "web-2", "-o", "web-2.key"]);
         let sign = ["sign", "--mode", "each", "--key", "web-1.key", CAPTURE];
         folder.yes(&[&sign[..], &["-o", "signed"]].concat());
-        folder.publish(&log);
+        folder.yes(&["manager", "set-log", "acme", &log.url]);
         let manager = folder.manager("acme", "127.0.0.1:0", &[]);
         let story = Self {
             folder,
@@ -55,12 +55,19 @@ impl Story {
     fn author(&self, name: &str, role: &str) {
         self.keygen(name);
         let public = format!("{name}.pub");
-        self.yes(&["manager", "admit", "acme", "--role", role, "--key", &public]);
-        self.yes(&["log", "admit", "acme", &self.log.url, &public, "--as", role]);
+        self.admit(&["manager", "admit", "acme", "--role", role, "--key", &public]);
+    }
+
+    /// Admits an author, and waits until the manager told the log.
+    fn admit(&self, arguments: &[&str]) {
+        let entries = || metric(&self.manager, "clew_manager_log_entries_total");
+        let before = entries();
+        self.yes(arguments);
+        until("the log has the author", || entries() > before);
     }
 
     fn trustee(&self, index: u8) {
-        let (dir, at) = (format!("t{index}"), format!("trustee:{index}"));
+        let dir = format!("t{index}");
         let (key, index) = (format!("acme/trustees/{index}.key"), index.to_string());
         let init = ["trustee", "init", &dir, "--manager", &self.manager.url];
         let rest = ["--log-url", &self.log.url, "--name", &dir, "--key", &key];
@@ -75,8 +82,7 @@ impl Story {
         let admit = [
             "manager", "admit", "acme", "--role", "trustee", "--index", &index,
         ];
-        self.yes(&[&admit[..], &["--key", &public]].concat());
-        self.yes(&["log", "admit", "acme", &self.log.url, &public, "--as", &at]);
+        self.admit(&[&admit[..], &["--key", &public]].concat());
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

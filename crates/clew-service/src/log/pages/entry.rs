@@ -84,7 +84,9 @@ fn hash(hash: &[u8; 32]) -> Markup {
 fn says(shown: &Shown, index: &Index, place: u64, logged: &Logged) -> Markup {
     let fields = match &logged.entry.body {
         Body::Group { record } => vec![("Hash of the group file's record 0", hash(record))],
-        Body::Author { role, key, name } => vec![
+        Body::Author {
+            role, key, name, ..
+        } => vec![
             (
                 "Name, in the manager's words",
                 html! { (visible(name.as_str())) },

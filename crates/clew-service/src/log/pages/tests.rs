@@ -36,7 +36,14 @@ fn admit(author: u8, role: Role, name: &str) -> Entry {
         key(author).verifying_key().to_bytes(),
         name.parse().unwrap(),
     );
-    entry(1, Body::Author { role, key, name })
+    let change = 0;
+    let body = Body::Author {
+        role,
+        key,
+        change,
+        name,
+    };
+    entry(1, body)
 }
 
 fn warrant() -> Warrant {

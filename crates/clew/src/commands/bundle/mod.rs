@@ -4,6 +4,7 @@ mod origin;
 pub mod packets;
 mod report;
 
+use super::coverage::Original;
 use super::judge::{Believed, Case, EvidenceFile, Judged};
 use super::share::{check_new, hash_of};
 use crate::cli::{Bundle, Judge};
@@ -132,7 +133,11 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     case.warrant = arguments.warrant.as_deref().or(case.warrant);
     case.believed = Believed::of(arguments);
     case.group = arguments.group.as_deref().unwrap_or(case.group);
-    let judged = case.judge()?;
+    let mut judged = case.judge()?;
+    judged.matter.coverage.original = unpacked.origin().map(|origin| Original {
+        capture: origin.capture,
+        frames: origin.frames,
+    });
     if arguments.group.is_none() {
         mention!(
             "clew: the group file is the bundle's own: compare the epoch's id with one that you know"
@@ -238,13 +243,14 @@ impl Unpacked {
         }
     }
 
+    /// Where its maker says that the packets come from.
+    fn origin(&self) -> Option<Origin> {
+        Origin::decode(self.files.get(ORIGIN)?)
+    }
+
     /// Checks that the reports say what the evidence proves, if this version of clew wrote them.
     fn check_reports(&self, case: &Case<'_>, judged: &Judged) -> Result<(), Failure> {
-        let origin = self
-            .files
-            .get(ORIGIN)
-            .and_then(|bytes| Origin::decode(bytes));
-        let Some(origin) = origin else {
+        let Some(origin) = self.origin() else {
             return Err(case.no(
                 "files",
                 None,

@@ -27,6 +27,9 @@ pub fn show(path: &Path) -> Result<Status, Failure> {
         clock::to_the_second(genesis.created.as_nanos())
     );
     show_epochs(&group);
+    for line in end_lines(&group) {
+        say!("{line}");
+    }
     say!(
         "machines  {} enrolled, {}",
         register.machines,
@@ -71,6 +74,30 @@ fn show_epochs(group: &GroupFile) {
     }
 }
 
+/// That the group ended, since when its keys may be somebody else's, and what comes after it.
+pub fn end_lines(group: &GroupFile) -> Vec<String> {
+    let Some((epoch, end)) = group.end() else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!(
+        "ended     in epoch {epoch}: no packet is signed in it"
+    )];
+    if let Some(since) = end.stolen_since {
+        let since = clock::to_the_second(since.as_nanos());
+        lines.push(format!(
+            "          its keys may have been stolen since {since}"
+        ));
+    }
+    if let Some(id) = &end.successor {
+        let id = short_epoch_id(id);
+        lines.push(format!("successor {id}"));
+        lines.push(
+            "          compare this with what the operator tells you by another way".to_owned(),
+        );
+    }
+    lines
+}
+
 fn since(group: &GroupFile, epoch: u32) -> String {
     let start = group.start(epoch);
     start.map_or(String::new(), |start| {
@@ -99,7 +126,7 @@ fn revoked_by(record: &EpochRecord) -> usize {
     match &record.change {
         Change::Steps(steps) => steps.len(),
         Change::Rebase { revoked } => revoked.len(),
-        Change::Sharing(_) | Change::Log(_) => 0,
+        Change::Sharing(_) | Change::Log(_) | Change::End(_) => 0,
     }
 }
 
@@ -209,6 +236,7 @@ fn change(record: &EpochRecord) -> String {
         (Change::Sharing(_), _) => "new opening key or trustees".to_owned(),
         (Change::Log(Some(log)), _) => format!("log {}", log.key().name()),
         (Change::Log(None), _) => "no log".to_owned(),
+        (Change::End(_), _) => "the group ends".to_owned(),
     }
 }
 

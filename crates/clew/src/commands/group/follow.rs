@@ -2,7 +2,7 @@
 
 use super::logged::Logged;
 use super::remote::{client, unanswered};
-use super::update::{tell, tell_end};
+use super::update::{ENDED, tell, tell_end};
 use crate::cli::Update;
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -20,6 +20,7 @@ use clew_service::manager::{FollowError, Followed, ManagerClient, follow};
 use rand_core::Rng;
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a request for the feed waits for news.
@@ -113,6 +114,7 @@ async fn once(
         return Ok(None);
     };
     let path = &arguments.group;
+    let before = secrets::read_text(&arguments.key).map_err(last)?;
     let (text, secret) = arguments.unlock.read(&arguments.key).map_err(last)?;
     let key = MemberKeyFile::decode(&text);
     let key = key.map_err(|error| last(Failure::file(&arguments.key, error)))?;
@@ -152,6 +154,7 @@ async fn once(
     if updated.key.encode() != key.encode() {
         let (text, comment) = (updated.key.encode(), updated.key.comment());
         let replace = IfExists::Replace;
+        is_unchanged(&arguments.key, &before)?;
         let written = secrets::write(&arguments.key, &text, &comment, secret.as_ref(), replace);
         written.map_err(last)?;
         say!("{} updated: {}", key.machine, arguments.key.display());
@@ -164,6 +167,19 @@ async fn once(
         tell_end(&checked, epoch);
     }
     Ok(etag)
+}
+
+/// Checks that a key is still what was read: a machine that is enrolled anew meanwhile has its new key
+/// under the same name, and an older one is never written over it.
+fn is_unchanged(key: &Path, before: &str) -> Result<(), Ended> {
+    let found = secrets::read_text(key).map_err(last)?;
+    match *found == *before {
+        true => Ok(()),
+        false => Err(passing(
+            Failure::file(key, "another process replaced the key meanwhile")
+                .hint("run the command again"),
+        )),
+    }
 }
 
 /// The group file that a device without one fetches: the one of its key's group.
@@ -232,6 +248,7 @@ async fn updated(
                 fetched.0.push((*need, found.map_err(unfit)?));
             }
             UpdateError::Revoked { .. } => return Err(not(last(failure.no()))),
+            UpdateError::Ended { .. } => return Err(not(last(failure.hint(ENDED).no()))),
             UpdateError::OtherHistory { .. }
             | UpdateError::OtherGroup { .. }
             | UpdateError::KeyIsNewer { .. } => {
@@ -252,5 +269,23 @@ impl Witnesses for Fetched {
     fn find(&mut self, need: &Need) -> Option<Witness> {
         let found = self.0.iter().find(|(of, _)| of == need);
         found.map(|(_, witness)| witness.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_key_is_never_replaced_by_an_old_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("web-1.key");
+        fs::write(&path, "old").unwrap();
+        assert!(is_unchanged(&path, "old").is_ok());
+        fs::write(&path, "enrolled anew").unwrap();
+        let ended = is_unchanged(&path, "old").unwrap_err();
+        assert!(!ended.is_final, "the next turn reads the new key");
+        fs::remove_file(&path).unwrap();
+        assert!(is_unchanged(&path, "old").unwrap_err().is_final);
     }
 }

@@ -98,6 +98,21 @@ impl Logged {
             NotAccepted::Answer(_) | NotAccepted::Proof { .. } => {
                 Failure::new(error).hint("ask the log's operator which witnesses cosign")
             }
+            NotAccepted::ClockBehind { cosigned, now } => {
+                let (cosigned, now) = (at(*cosigned), at(*now));
+                Failure::new(error).hint(format!(
+                    "set the clock: here it is {now}, and the log was cosigned at {cosigned}"
+                ))
+            }
+            NotAccepted::Frozen { newest: 0, .. } => Failure::new(error).no(),
+            NotAccepted::Frozen { newest, now } => {
+                let (newest, now) = (at(*newest), at(*now));
+                let hint = format!(
+                    "here it is {now}, and the newest cosignature is of {newest}: if the clock is right, \
+                     ask the manager, and compare with another machine"
+                );
+                Failure::new(error).no().hint(hint)
+            }
             NotAccepted::Fork { .. } | NotAccepted::OtherEpoch { .. } => self.evidence(error),
             _ => Failure::new(error).no(),
         };
@@ -120,4 +135,9 @@ impl Logged {
         }
         .no()
     }
+}
+
+/// A time in seconds since 1970, for people.
+fn at(seconds: u64) -> String {
+    clock::to_the_second(seconds.saturating_mul(1_000_000_000))
 }

@@ -1,6 +1,7 @@
 //! `clew group`, `enrol`, `join`, `revoke`, `update`: the life of a group.
 
 mod describe;
+mod end;
 mod enrol;
 mod epochs;
 mod follow;
@@ -14,7 +15,7 @@ use enrol::witness;
 pub use epochs::{revoke, tell_brought_forward, when};
 pub use follow::jittered;
 pub use join::join;
-pub use remote::unanswered;
+pub use remote::{NEEDS_PIN, lacks_pin, unanswered};
 pub use update::update;
 
 use super::{log, opening_key, register};
@@ -43,6 +44,7 @@ pub fn run(arguments: &Group) -> Result<Status, Failure> {
         Group::List(GroupPath { path }) => describe::list(path),
         Group::Rebase(arguments) => epochs::rebase(arguments),
         Group::SetLog(arguments) => epochs::set_log(arguments),
+        Group::End(arguments) => end::end(arguments),
         Group::Register(arguments) => register::export(arguments),
         Group::Witness(arguments) => witness(arguments),
     }

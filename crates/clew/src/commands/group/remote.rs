@@ -5,13 +5,17 @@
 
 use super::logged::Logged;
 use crate::cli::Enrol;
+use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
 use crate::secrets;
 use clew_evidence::{CheckedGroup, DeviceFingerprint, GroupFile, GroupId, Name};
+use clew_group::Witness;
 use clew_keys::encryption::Secret;
 use clew_keys::files::{IfExists, directory, sync_directory};
 use clew_keys::join::{FactoryFile, InvitationFile, JoinFault, Joining};
+use clew_keys::update::{UpdateError, Updated, Witnesses, update};
+use clew_keys::witness_file::Need;
 use clew_keys::{MemberKeyFile, TextFile};
 use clew_service::http::{ClientError, ServiceUrl};
 use clew_service::manager::ManagerClient;
@@ -76,6 +80,13 @@ impl Invited {
         }
     }
 
+    fn name(&self) -> &Name {
+        match self {
+            Self::By(invitation) => &invitation.name,
+            Self::Within(_, name) => name,
+        }
+    }
+
     /// Whether a join that was begun answers this.
     fn is_of(&self, invitation: &InvitationFile) -> bool {
         match self {
@@ -102,6 +113,10 @@ struct Join<'a> {
 impl Join<'_> {
     async fn run(&mut self) -> Result<Status, Failure> {
         let group = self.group().await?;
+        let is_begun = self.state.symlink_metadata().is_ok();
+        if !is_begun && self.output.symlink_metadata().is_ok() {
+            return self.finished(&group);
+        }
         let (mut joining, secret) = self.begun(&group).await?;
         let key = match self.joined(&mut joining, secret.as_ref(), &group).await {
             // A factory's machine may begin again: nobody else was invited under its name.
@@ -111,7 +126,14 @@ impl Join<'_> {
                 let again = self.joined(&mut joining, secret.as_ref(), &group).await;
                 again.map_err(|ended| ended.failure)?
             }
-            joined => joined.map_err(|ended| ended.failure)?,
+            Err(ended) => {
+                if ended.is_others && !is_begun {
+                    // The manager never took it.
+                    self.remove_state()?;
+                }
+                return Err(ended.failure);
+            }
+            Ok(key) => key,
         };
         secrets::write_key(self.output, &key, secret.as_ref())?;
         self.remove_state()?;
@@ -122,6 +144,35 @@ impl Join<'_> {
             say!("  device key   {fingerprint}");
         }
         Ok(Status::Yes)
+    }
+
+    /// The end of a join whose key is there already: the command was run once more.
+    fn finished(&self, group: &CheckedGroup) -> Result<Status, Failure> {
+        let other = || {
+            Failure::file(self.output, "already exists")
+                .hint("use another name: a key is never overwritten")
+        };
+        let key = self
+            .arguments
+            .unlock
+            .load(self.output, MemberKeyFile::decode);
+        let key = key.map_err(|_| other())?;
+        if key.group != group.id() || key.machine != *self.invited.name() {
+            return Err(other());
+        }
+        // Whether it is in force: a machine that was revoked is invited again under the same name.
+        let updated = update(&key, group, clock::now_ns(), &mut NoWitnesses);
+        match updated {
+            Ok(Updated { revoked: None, .. }) | Err(UpdateError::NeedsWitness(_)) => {
+                say!("{} has joined: {}", key.machine, self.output.display());
+                Ok(Status::Yes)
+            }
+            Ok(_) | Err(UpdateError::Revoked { .. }) => {
+                let why = "is the key of this machine before it was revoked";
+                Err(Failure::file(self.output, why).hint("use another name with -o"))
+            }
+            Err(error) => Err(Failure::file(self.output, error)),
+        }
     }
 
     /// Fetches the group file: it has to be that of the invitation, and is checked like any other.
@@ -158,10 +209,6 @@ impl Join<'_> {
                 false => Err(Failure::file(&self.state, "belongs to another join")
                     .hint("use another name with -o")),
             };
-        }
-        if self.output.symlink_metadata().is_ok() {
-            return Err(Failure::file(self.output, "already exists")
-                .hint("use another name: a key is never overwritten"));
         }
         let invitation = match &self.invited {
             Invited::By(invitation) => invitation.clone(),
@@ -230,6 +277,8 @@ struct Ended {
     failure: Failure,
     /// An epoch began between offer and acceptance.
     is_expired: bool,
+    /// Another request answered the invitation.
+    is_others: bool,
 }
 
 impl From<Failure> for Ended {
@@ -237,6 +286,7 @@ impl From<Failure> for Ended {
         Self {
             failure,
             is_expired: false,
+            is_others: false,
         }
     }
 }
@@ -247,6 +297,7 @@ impl From<ClientError> for Ended {
         Self {
             failure: unanswered(&error),
             is_expired,
+            is_others: rule(&error) == Some("other-request"),
         }
     }
 }
@@ -259,6 +310,29 @@ fn rule(error: &ClientError) -> Option<&str> {
     }
 }
 
+/// What helps if a URL lacks its pin.
+pub const NEEDS_PIN: &str =
+    "use the whole URL that the service prints: the part behind # names its key";
+
+/// Whether a service has a certificate that nobody signed whom this host knows, and the URL has no pin.
+pub fn lacks_pin(error: &ClientError) -> bool {
+    match error {
+        ClientError::Unreachable { url, reason } => {
+            !url.contains('#') && reason.contains("invalid peer certificate")
+        }
+        _ => false,
+    }
+}
+
+/// No witnesses: what a key needs them for is left for later.
+struct NoWitnesses;
+
+impl Witnesses for NoWitnesses {
+    fn find(&mut self, _: &Need) -> Option<Witness> {
+        None
+    }
+}
+
 /// What a service did not answer, and what helps.
 pub fn unanswered(error: &ClientError) -> Failure {
     let failure = Failure::new(error);
@@ -266,15 +340,41 @@ pub fn unanswered(error: &ClientError) -> Failure {
         (ClientError::Pin(_), _) => {
             failure.hint("compare the URL with the one that clew manager serve prints")
         }
+        (ClientError::Unreachable { .. }, _) if lacks_pin(error) => failure.hint(NEEDS_PIN),
         (ClientError::Unreachable { .. } | ClientError::Timeout(_), _) => {
             failure.hint("run the command again: it goes on where it was")
         }
-        (_, Some("offer-expired" | "other-request")) => failure.no().hint(
+        (_, Some("other-request")) => failure.no().hint(
+            "if the machine has joined, use the key of that join, or clew revoke DIR MACHINE; else run \
+             clew enrol DIR MACHINE --withdraw and --invite again on the manager's host",
+        ),
+        (_, Some("offer-expired")) => failure.no().hint(
             "on the manager's host run clew enrol DIR MACHINE --withdraw and --invite again; join \
              with another -o",
         ),
         (_, Some("busy" | "store" | "too-slow")) => failure.hint("run the command again"),
         (ClientError::Refused { .. }, _) => failure.no(),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_its_pin_is_named() {
+        let unreachable = |url: &str, reason: &str| {
+            let (url, reason) = (url.to_owned(), reason.to_owned());
+            unanswered(&ClientError::Unreachable { url, reason }).hint
+        };
+        let unknown = "invalid peer certificate: UnknownIssuer";
+        let bare = "https://127.0.0.1:4910/";
+        assert_eq!(unreachable(bare, unknown).as_deref(), Some(NEEDS_PIN));
+        let pinned = format!("{bare}#SHA256:x");
+        for (url, reason) in [(bare, "connection refused"), (&*pinned, unknown)] {
+            let hint = unreachable(url, reason).unwrap();
+            assert!(hint.contains("run the command again"), "{hint}");
+        }
     }
 }

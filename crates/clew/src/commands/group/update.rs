@@ -16,6 +16,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// What helps if the group ended.
+pub(super) const ENDED: &str =
+    "ask the operator for the group that comes after it: clew group show GROUPFILE names it";
+
 pub fn update(arguments: &Update) -> Result<Status, Failure> {
     if let Some(url) = &arguments.manager {
         return super::follow::run(arguments, url);
@@ -75,6 +79,7 @@ fn refused(
     let failure = Failure::file(&arguments.key, error);
     match error {
         UpdateError::Revoked { .. } => failure.no(),
+        UpdateError::Ended { .. } => failure.hint(ENDED).no(),
         UpdateError::KeyIsNewer { .. } => failure.hint("get the newest group file"),
         UpdateError::NeedsWitness(need) => {
             let failure = match witnesses.unfit.is_empty() {

@@ -179,7 +179,7 @@ fn follow(
             let limit = Limit::of(&updated.key, &group, updated.revoked);
             Ok((updated.key, limit))
         }
-        Err(UpdateError::Revoked { epoch }) => {
+        Err(UpdateError::Revoked { epoch } | UpdateError::Ended { epoch }) => {
             let limit = Limit::of(&key, &group, Some(epoch));
             Ok((key, limit))
         }

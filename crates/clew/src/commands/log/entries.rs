@@ -1,11 +1,11 @@
 //! `clew log add`, `anchor`, `result` and `unseal`: what authors write, each with its proof.
 
 use super::{distinct, seconds};
-use crate::cli::{Authored, EntryTo, LogAdd, LogAnchor, LogResult, LogUnseal};
+use crate::cli::{Authored, EntryTo, GroupsLog, LogAdd, LogAnchor, LogResult, LogUnseal};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
-use crate::secrets;
+use crate::secrets::{self, Unlock};
 use clew_capture::Reader;
 use clew_evidence::GroupFile;
 use clew_keys::files::MODE_PUBLIC;
@@ -34,7 +34,7 @@ pub async fn add(arguments: &LogAdd) -> Result<Status, Failure> {
         Failure::file(path, "not a signed entry for a log")
             .hint("make one with clew warrant request or clew share --decide")
     })?;
-    let group = read_group_file(&arguments.to.group)?;
+    let group = read_group_file(&arguments.to.log.group)?;
     send(&arguments.to, &group, &entry).await
 }
 
@@ -65,26 +65,23 @@ pub async fn unseal(arguments: &LogUnseal) -> Result<Status, Failure> {
 
 /// Signs an entry, adds it, and writes its proof.
 async fn write(by: &Authored, body: Body) -> Result<Status, Failure> {
-    let group = read_group_file(&by.to.group)?;
-    let (text, _) = by.unlock.read(&by.key)?;
-    let key = AuthorKeyFile::decode(&text);
-    let key = key.map_err(|error| Failure::file(&by.key, error))?;
+    let group = read_group_file(&by.to.log.group)?;
+    let key = author_key(&by.key, &by.unlock)?;
     let entry = Entry::sign(group.id().0, clock::wall_time(), body, &key.signing_key());
     let entry = entry.ok_or_else(|| Failure::new("the entry would be too long for a log"))?;
     send(&by.to, &group, &entry).await
 }
 
+/// Reads an author's key.
+pub(super) fn author_key(path: &Path, unlock: &Unlock) -> Result<AuthorKeyFile, Failure> {
+    let (text, _) = unlock.read(path)?;
+    let key = AuthorKeyFile::decode(&text);
+    key.map_err(|error| Failure::file(path, error))
+}
+
 async fn send(to: &EntryTo, group: &GroupFile, entry: &Entry) -> Result<Status, Failure> {
-    let named = group.newest_log();
-    let named = named.ok_or_else(|| Failure::file(&to.group, "the group has no log"))?;
-    let (witnesses, threshold) = distinct(&to.witness, to.threshold)?;
-    let policy = Policy {
-        log: named.key().clone(),
-        witnesses,
-        threshold,
-        max_age: None,
-    };
-    let log = LogClient::new(&to.url).map_err(Failure::new)?;
+    let policy = policy_of(&to.log, group)?;
+    let log = LogClient::new(&to.log.url).map_err(Failure::new)?;
     let proof = log.add_cosigned(entry, &policy, seconds()).await;
     let proof = proof.map_err(|error| refused(&error))?;
     let path = &to.out.output;
@@ -93,7 +90,20 @@ async fn send(to: &EntryTo, group: &GroupFile, entry: &Entry) -> Result<Status, 
     Ok(Status::Yes)
 }
 
-fn refused(error: &LogClientError) -> Failure {
+/// What a proof of the group's log has to have.
+pub(super) fn policy_of(at: &GroupsLog, group: &GroupFile) -> Result<Policy, Failure> {
+    let named = group.newest_log();
+    let named = named.ok_or_else(|| Failure::file(&at.group, "the group has no log"))?;
+    let (witnesses, threshold) = distinct(&at.witness, at.threshold)?;
+    Ok(Policy {
+        log: named.key().clone(),
+        witnesses,
+        threshold,
+        max_age: None,
+    })
+}
+
+pub(super) fn refused(error: &LogClientError) -> Failure {
     match error.rule() {
         Some("busy") => Failure::new(error).hint("run the command again: an entry is added once"),
         Some(rule) => Failure::new(format!("{error} ({rule})")).no(),
@@ -102,7 +112,7 @@ fn refused(error: &LogClientError) -> Failure {
 }
 
 /// What an anchor says of a capture: the bytes that are hashed are those that are read.
-fn anchored(path: &Path) -> Result<Body, Failure> {
+pub(super) fn anchored(path: &Path) -> Result<Body, Failure> {
     let failed = |error: &io::Error| Failure::io(path, error);
     let mut hashing = Hashing::open(path).map_err(|error| failed(&error))?;
     let mut reader = Reader::new(&mut hashing).map_err(|error| Failure::file(path, &error))?;

@@ -1,11 +1,11 @@
-//! `clew log admit` and `clew log publish`: what the manager writes.
+//! `clew log publish`: what the manager writes.
 
 use super::founder;
-use crate::cli::{LogAdmit, LogPublish};
+use crate::cli::LogPublish;
 use crate::clock;
 use crate::failure::{Failure, Status};
-use crate::secrets::{self, Unlock};
-use clew_keys::{Author, IssuerKeyFile};
+use crate::secrets::Unlock;
+use clew_keys::IssuerKeyFile;
 use clew_log::Founder;
 use clew_log::entry::{Body, Entry};
 use clew_manager::Store;
@@ -19,18 +19,17 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 30;
 const WAIT: Duration = Duration::from_millis(500);
 
-pub async fn admit(arguments: &LogAdmit) -> Result<Status, Failure> {
-    let author: Author = secrets::read(&arguments.author)?;
-    let writer = Writer::open(&arguments.dir, &arguments.url, &arguments.unlock)?;
-    writer.found().await?;
-    let body = Body::Author {
-        role: arguments.role,
-        key: author.signs.to_bytes(),
-        name: author.name.clone(),
-    };
-    let place = writer.add(body).await?;
-    say!("{}: entry {place}", author.name);
-    Ok(Status::Yes)
+/// Adds an entry in the manager's name to the log at `url`. An entry that the log has is not added again.
+///
+/// # Errors
+/// The log's refusal; one with rule `fork` says that it has another history.
+pub async fn add_by_manager(
+    store: Store,
+    issuer: IssuerKeyFile,
+    url: &ServiceUrl,
+    body: Body,
+) -> Result<u64, Failure> {
+    Writer::new(store, issuer, url)?.add(body).await
 }
 
 pub async fn publish(arguments: &LogPublish) -> Result<Status, Failure> {
@@ -67,6 +66,10 @@ impl Writer {
     fn open(dir: &Path, url: &ServiceUrl, unlock: &Unlock) -> Result<Self, Failure> {
         let store = Store::open(dir)?;
         let issuer = unlock.issuer(&store)?;
+        Self::new(store, issuer, url)
+    }
+
+    fn new(store: Store, issuer: IssuerKeyFile, url: &ServiceUrl) -> Result<Self, Failure> {
         let founder = founder(store.group())?;
         Ok(Self {
             issuer,
@@ -75,12 +78,6 @@ impl Writer {
             url: url.to_string(),
             store,
         })
-    }
-
-    /// The log's first entry, unless it has that.
-    async fn found(&self) -> Result<(), Failure> {
-        let record = self.founder.record;
-        self.add(Body::Group { record }).await.map(drop)
     }
 
     async fn add(&self, body: Body) -> Result<u64, Failure> {

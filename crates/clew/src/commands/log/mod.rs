@@ -4,10 +4,12 @@ mod audit;
 mod entries;
 mod keys;
 mod manager;
+mod ring;
 mod serve;
 
 pub use audit::smallest_quorum;
 pub use keys::{create_for, new_key};
+pub use manager::add_by_manager;
 pub use serve::Started;
 
 use crate::cli::{Believed, Log};
@@ -25,10 +27,10 @@ pub fn run(command: Log) -> Result<Status, Failure> {
         Log::CreateWitness(arguments) => keys::create_witness(&arguments),
         Log::Serve(arguments) => crate::tunnel::run(serve::log(&arguments)),
         Log::Witness(arguments) => crate::tunnel::run(serve::witness(&arguments)),
-        Log::Admit(arguments) => crate::tunnel::run(manager::admit(&arguments)),
         Log::Publish(arguments) => crate::tunnel::run(manager::publish(&arguments)),
         Log::Add(arguments) => crate::tunnel::run(entries::add(&arguments)),
         Log::Anchor(arguments) => crate::tunnel::run(entries::anchor(&arguments)),
+        Log::AnchorRing(arguments) => crate::tunnel::run(ring::anchor(&arguments)),
         Log::Result(arguments) => crate::tunnel::run(entries::result(&arguments)),
         Log::Unseal(arguments) => crate::tunnel::run(entries::unseal(&arguments)),
         Log::Verify(arguments) => crate::tunnel::run(audit::verify(&arguments)),

@@ -4,6 +4,7 @@ mod authors;
 mod backup;
 mod login;
 mod plan;
+mod retention;
 
 pub use authors::fingerprint;
 pub use plan::ready_on_board;
@@ -40,6 +41,8 @@ pub fn run(arguments: &Manager) -> Result<Status, Failure> {
         Manager::Backup(arguments) => backup::backup(arguments),
         Manager::Restore(arguments) => backup::restore(arguments),
         Manager::Check(arguments) => backup::check(arguments),
+        Manager::Retention(arguments) => retention::rule(arguments),
+        Manager::Prune(arguments) => retention::prune(arguments),
         Manager::SetLog(arguments) => set_log(arguments),
     }
 }
@@ -92,11 +95,13 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
             None => say!("manager at {url}"),
         }
         own.as_ref().inspect(|own| own.warn());
+        let deleting = tokio::spawn(retention::daily(dir.clone()));
         let router = router(manager)
             .merge(board.router())
             .merge(rows.router(board.clone()))
             .merge(pages.router());
         let served = bound.serve(router).await;
+        deleting.abort();
         // What was answered is on disk; what was not published yet is published now.
         let ended = tokio::task::spawn_blocking(|| thread.join()).await;
         if let Some(own) = own.take() {

@@ -49,7 +49,9 @@ async fn find(
 ) -> Result<Option<(u64, Filed)>, LogClientError> {
     let note = exchange.log.checkpoint().await?;
     let stated = Checkpoint::parse(note.text());
-    let size = stated.map_err(|_| LogClientError::Answer("a checkpoint"))?.size;
+    let size = stated
+        .map_err(|_| LogClientError::Answer("a checkpoint"))?
+        .size;
     let author = exchange.key().public().signs.to_bytes();
     let mut end = size;
     for _ in 0..BUNDLES_MAX {

@@ -1,6 +1,7 @@
 //! A request's topic on the board, and the group's log, as one author uses them.
 
 use crate::clock;
+use crate::commands::group::{NEEDS_PIN, lacks_pin};
 use crate::failure::Failure;
 use clew_evidence::{CheckedGroup, GroupFile};
 use clew_keys::AuthorKeyFile;
@@ -136,6 +137,7 @@ pub fn refused(error: ClientError) -> Failure {
         ClientError::Refused { problem, .. } if problem.title == "author" => {
             failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ...")
         }
+        error if lacks_pin(error) => failure.hint(NEEDS_PIN),
         _ => failure,
     }
 }
@@ -144,6 +146,9 @@ pub fn refused(error: ClientError) -> Failure {
 pub fn unlogged(error: &LogClientError) -> Failure {
     let failure = Failure::new(error);
     match error.rule() {
+        _ if matches!(error, LogClientError::Http(error) if lacks_pin(error)) => {
+            failure.hint(NEEDS_PIN)
+        }
         Some("author") => {
             failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ...")
         }

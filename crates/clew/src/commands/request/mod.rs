@@ -2,7 +2,7 @@
 
 pub mod answer;
 pub mod earlier;
-mod exchange;
+pub mod exchange;
 mod fetch;
 mod file;
 mod folder;

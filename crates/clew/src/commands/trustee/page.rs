@@ -22,6 +22,7 @@ const LIMITS: ServerLimits = ServerLimits {
     connections_of_host: 32,
     head: std::time::Duration::from_secs(10),
     request: std::time::Duration::from_secs(60),
+    stall: std::time::Duration::from_secs(20),
 };
 
 /// The page's server, which is not running yet.

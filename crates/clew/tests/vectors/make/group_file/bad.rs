@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clew_evidence::{Change, EpochRecord, Genesis, MAX_PART_BYTES};
+use clew_evidence::{Change, End, EpochRecord, Genesis, MAX_PART_BYTES};
 use ed25519_dalek::SigningKey;
 
 use crate::case::Case;
@@ -21,6 +21,7 @@ pub fn all() -> Vec<Case> {
         values(),
         layouts(),
         logs(),
+        ends(),
         names(),
         signatures(),
         chains(),
@@ -219,6 +220,25 @@ fn layouts() -> Vec<Case> {
         bad("layout-steps-many", "layout", 1, "A record of 49 steps.", first(xr(), steps)),
         bad("layout-root", "layout", 1, "Epoch 1 binds no machine, and a root.", no_machine),
         bad("layout-register-root", "layout", 4, "A register of no machine with a root.", no_register),
+    ]
+}
+
+/// Rule 6: nothing follows an end, and an end starts when it is made.
+fn ends() -> Vec<Case> {
+    let end = || {
+        let (stolen_since, successor) = (None, None);
+        Change::End(End { stolen_since, successor })
+    };
+    let follows = epoch(bbs04(), 1, |e| {
+        (e.change, e.start) = (end(), e.made);
+    });
+    let planned = epoch(bbs04(), 1, |e| {
+        e.change = end();
+        e.start = e.made + Duration::from_secs(1);
+    });
+    vec![
+        bad("ended-record", "ended", 2, "A record follows the end of the group.", follows),
+        bad("ended-planned", "ended", 1, "An end that starts a second after it was made.", planned),
     ]
 }
 
