@@ -166,7 +166,7 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::ClockBehind { last } => {
             let last = clock::rfc3339(*last);
             return Some(format!(
-                "set the clock: the newest record was made at {last}"
+                "set the clock: it is behind, or it was ahead when the newest record was made, at {last}"
             ));
         }
         StoreError::NameTaken(name) => {
@@ -191,8 +191,8 @@ fn hint(error: &StoreError) -> Option<String> {
             "fix that, then run clew group show DIR to publish the change"
         }
         StoreError::PublishedIsNewer(_) => {
-            "restore the newest store. If it is lost, move that file away, run clew group rebase \
-             DIR, and repeat all revocations since the backup"
+            "restore the newest store. If it is lost, found a new group: whoever saw that file would \
+             take the next epoch of this store for a fork"
         }
         StoreError::AlreadyRevoked { .. } => "clew group list DIR tells when that epoch starts",
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
@@ -315,6 +315,17 @@ mod tests {
             "{message}"
         );
         assert_eq!(hint, format!("ls {}", path("folder").display()));
+    }
+
+    #[test]
+    fn what_no_command_mends_is_not_promised() {
+        let hint = |error: StoreError| said(error.into()).1;
+        let behind = hint(StoreError::ClockBehind { last: 0 });
+        assert!(behind.contains("or it was ahead"), "{behind}");
+        // Whoever has the newer file refuses every other history.
+        let newer = hint(StoreError::PublishedIsNewer("group.clew".into()));
+        assert!(newer.contains("found a new group"), "{newer}");
+        assert!(!newer.contains("rebase"), "{newer}");
     }
 
     #[test]

@@ -229,6 +229,12 @@ pub struct Judge {
     /// Required warrant. Evidence given for another warrant or none is rejected (rule warrant-pin)
     #[arg(long, value_name = "FILE")]
     pub warrant: Option<PathBuf>,
+    /// Write this version's report of a bundle: PDF if the name ends in .pdf, else HTML
+    #[arg(long, value_name = "OUT")]
+    pub report: Option<PathBuf>,
+    /// Accept a bundle whose reports another version of clew wrote: nobody compared them
+    #[arg(long)]
+    pub ignore_reports: bool,
     /// Print the result as a JSON object
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,6 @@
 //! `clew judge`: what an opening or a match proves, to anybody with public files.
 
-use super::bundle;
+use super::bundle::{self, Reports};
 use super::coverage::{Matter, check_rereadable, not_there};
 use super::evidence::Evidence;
 use super::share::{file_hash, hash_of};
@@ -40,6 +40,11 @@ pub fn run(arguments: &Judge) -> Result<Status, Failure> {
     let (Some(group), Some(input)) = (group, input) else {
         return bundle::judge(arguments);
     };
+    if arguments.report.is_some() || arguments.ignore_reports {
+        return Err(Failure::new(
+            "--report and --ignore-reports require a bundle",
+        ));
+    }
     if anchor.is_none() && request.is_none() && !arguments.witness.is_empty() {
         return Err(Failure::new("--witness requires --anchor or --request"));
     }
@@ -118,6 +123,8 @@ pub struct Judged {
     pub judgement: Judgement,
     /// The warrant that was given, if it has clew's own form.
     pub allowed: Option<Warrant>,
+    /// Of a bundle: whether its reports say the same.
+    pub reports: Option<Reports>,
 }
 
 impl Case<'_> {
@@ -154,6 +161,7 @@ impl Case<'_> {
             matter,
             judgement,
             allowed,
+            reports: None,
         })
     }
 
@@ -263,8 +271,18 @@ impl Judged {
     /// Says what it proves.
     pub fn tell(&self, as_json: bool) {
         let warrant = self.file.request().warrant.as_ref();
-        verdict::tell(&self.group, &self.matter, warrant, &self.judgement, as_json);
-        if let (Some(warrant), false) = (&self.allowed, as_json) {
+        if as_json {
+            let mut object = verdict::object(&self.group, &self.matter, warrant, &self.judgement);
+            if let Some(reports) = &self.reports {
+                object["reports"] = reports.as_str().into();
+            }
+            return say!("{object}");
+        }
+        verdict::tell(&self.group, &self.matter, warrant, &self.judgement, false);
+        if let Some(Reports::NotCompared { version }) = &self.reports {
+            say!("  reports    NOT compared, clew {version} wrote them: do not read them");
+        }
+        if let Some(warrant) = &self.allowed {
             say!("  warrant by {}", warrant.issuer_name());
             say!("             {}", DeviceFingerprint::of(warrant.issuer()));
             say!("             (compare the key with one that you have from the court)");

@@ -17,19 +17,25 @@ pub fn tell(
     judgement: &Judgement,
     as_json: bool,
 ) {
-    let warrant = warrant.map(|hash| Hex(hash).to_string());
     match as_json {
         true => say!("{}", object(group, matter, warrant, judgement)),
-        false => text(group, matter, warrant, judgement),
+        false => text(
+            group,
+            matter,
+            warrant.map(|hash| Hex(hash).to_string()),
+            judgement,
+        ),
     }
 }
 
-fn object(
+/// The same as a JSON object.
+pub fn object(
     group: &GroupFile,
     Matter { evidence, coverage }: &Matter,
-    warrant: Option<String>,
+    warrant: Option<&[u8; 32]>,
     judgement: &Judgement,
 ) -> Value {
+    let warrant = warrant.map(|hash| Hex(hash).to_string());
     let mut object = json!({
         "holds": true,
         "machine": judgement.machine.as_str(),

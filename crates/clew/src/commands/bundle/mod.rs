@@ -32,6 +32,30 @@ const ORIGIN: &str = "origin.json";
 const HTML: &str = "report.html";
 const PDF: &str = "report.pdf";
 
+/// Trustees that a group can have.
+const TRUSTEES_MAX: u8 = 32;
+
+/// Whether the reports of a bundle say what its evidence proves.
+pub enum Reports {
+    /// They are those that this version writes.
+    Same,
+    /// Another version wrote them, so this one cannot tell.
+    NotCompared {
+        /// That version, as the bundle's maker says.
+        version: String,
+    },
+}
+
+impl Reports {
+    /// Returns the stable name for JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::NotCompared { .. } => "not-compared",
+        }
+    }
+}
+
 /// `clew bundle`
 pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
     let output = &arguments.out.output;
@@ -83,7 +107,9 @@ pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
     }
     // The report is of what the bundle has, and so can be made again from it.
     let unpacked = Unpacked::new(output, files)?;
-    let judged = unpacked.case(None, false).judge()?;
+    let case = unpacked.case(None, false);
+    let judged = case.judge()?;
+    unpacked.check_decisions(&case, &judged)?;
     let mut files = unpacked.files;
     let (page, document) = reports(&judged, &files, &origin)?;
     files.insert(HTML.to_owned(), page);
@@ -120,11 +146,12 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     let unpacked = Unpacked::new(path, files)?;
     let (pin, json) = (arguments.device.as_ref(), arguments.json);
     let mut case = unpacked.case(pin, json);
-    let judged = case.judge()?;
-    if judged.file.request().warrant.is_some() && case.warrant.is_none() {
+    let own = case.judge()?;
+    if own.file.request().warrant.is_some() && case.warrant.is_none() {
         return Err(case.no("files", None, format!("{WARRANT} is missing (rule files)")));
     }
-    unpacked.check_reports(&case, &judged)?;
+    unpacked.check_decisions(&case, &own)?;
+    let reports = unpacked.check_reports(&case, &own)?;
     // What the judge trusts from elsewhere.
     if case.request.is_none() && !arguments.witness.is_empty() {
         let why = "has no proof of the log, which --witness is for";
@@ -143,8 +170,16 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
             "clew: the group file is the bundle's own: compare the epoch's id with one that you know"
         );
     }
+    if let Some(output) = &arguments.report {
+        unpacked.write_report(&own, output)?;
+    }
+    let is_open = matches!(reports, Reports::NotCompared { .. }) && !arguments.ignore_reports;
+    judged.reports = Some(reports);
     judged.tell(json);
-    Ok(Status::Yes)
+    if is_open {
+        mention!("hint: --report OUT writes this version's report, --ignore-reports does without");
+    }
+    Ok(Status::of(false, is_open))
 }
 
 /// Both forms of the report.
@@ -182,7 +217,7 @@ impl Proofs {
         let mut decisions = Vec::new();
         for entry in fs::read_dir(folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
-            if name_of(&path).starts_with(DECISION) {
+            if decision_of(&name_of(&path)).is_some() {
                 decisions.push(path);
             }
         }
@@ -205,6 +240,8 @@ impl Unpacked {
             let path = folder.join(name);
             fs::write(&path, bytes).map_err(|error| Failure::io(&path, &error))?;
         }
+        check_names(&files)
+            .map_err(|why| Failure::file(bundle, format!("invalid: {why} (rule files)")).no())?;
         let one_of = |names: &[&str]| {
             let mut found = names.iter().filter(|name| files.contains_key(**name));
             match (found.next(), found.next()) {
@@ -248,33 +285,84 @@ impl Unpacked {
         Origin::decode(self.files.get(ORIGIN)?)
     }
 
+    /// Checks that each decision is of the trustee that its file names: so none counts twice.
+    fn check_decisions(&self, case: &Case<'_>, judged: &Judged) -> Result<(), Failure> {
+        let requested = judged.judgement.requested.iter();
+        let approved = requested.flat_map(|requested| &requested.approved);
+        for (path, (trustee, _)) in self.proofs.decisions.iter().zip(approved) {
+            let name = name_of(path);
+            if decision_of(&name) != Some(*trustee) {
+                let why = format!("{name} is the decision of trustee {trustee} (rule files)");
+                return Err(case.no("files", None, why));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the reports say what the evidence proves, if this version of clew wrote them.
-    fn check_reports(&self, case: &Case<'_>, judged: &Judged) -> Result<(), Failure> {
-        let Some(origin) = self.origin() else {
-            return Err(case.no(
-                "files",
-                None,
-                format!("{ORIGIN} is missing or damaged (rule files)"),
-            ));
+    fn check_reports(&self, case: &Case<'_>, judged: &Judged) -> Result<Reports, Failure> {
+        let is_there = |name: &str| self.files.contains_key(name);
+        let (Some(origin), true) = (self.origin(), is_there(HTML) && is_there(PDF)) else {
+            let why = format!("{ORIGIN}, {HTML} or {PDF} is missing or damaged (rule files)");
+            return Err(case.no("files", None, why));
         };
         if origin.clew != VERSION {
-            let by = &origin.clew;
-            mention!(
-                "clew: warning: the reports were written by clew {by}: they were not compared"
-            );
-            return Ok(());
+            let version = origin.clew;
+            return Ok(Reports::NotCompared { version });
         }
-        let mut files = self.files.clone();
-        files.retain(|name, _| name != HTML && name != PDF);
-        let (page, document) = reports(judged, &files, &origin)?;
+        let (page, document) = self.reports(judged, &origin)?;
         for (name, bytes) in [(HTML, page), (PDF, document)] {
             if self.files.get(name) != Some(&bytes) {
                 let why = format!("{name} is not the report of this evidence (rule report)");
                 return Err(case.no("report", None, why));
             }
         }
-        Ok(())
+        Ok(Reports::Same)
     }
+
+    /// Both reports that this version writes.
+    fn reports(&self, judged: &Judged, origin: &Origin) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+        let mut files = self.files.clone();
+        files.retain(|name, _| name != HTML && name != PDF);
+        reports(judged, &files, origin)
+    }
+
+    /// Writes this version's report into a new file.
+    fn write_report(&self, judged: &Judged, output: &Path) -> Result<(), Failure> {
+        let why = format!("{ORIGIN} is missing or damaged");
+        let origin = self.origin().ok_or_else(|| Failure::new(why))?;
+        let (page, document) = self.reports(judged, &origin)?;
+        let bytes = match output.extension().is_some_and(|end| end == "pdf") {
+            true => document,
+            false => page,
+        };
+        files::write_atomically(output, &bytes, MODE_PUBLIC, IfExists::Refuse)
+            .map_err(|error| Failure::io(output, &error))
+    }
+}
+
+/// Rule `files`, but for what one of each kind has to be there (`spec/bundle.md` 2).
+fn check_names(files: &Files) -> Result<(), String> {
+    let known = [
+        GROUP, OPENING, MATCH, WARRANT, PCAP, PCAPNG, REQUEST, ORIGIN, HTML, PDF,
+    ];
+    for name in files.keys() {
+        match (known.contains(&name.as_str()), decision_of(name)) {
+            (true, _) => {}
+            (false, Some(_)) if files.contains_key(REQUEST) => {}
+            (false, Some(_)) => return Err(format!("{name} is there without {REQUEST}")),
+            (false, None) => return Err(format!("{name} is not a file of bundles")),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the trustee whose decision a file of that name is. Returns `None` if it is another file.
+fn decision_of(name: &str) -> Option<u8> {
+    let index = name.strip_prefix(DECISION)?.strip_suffix(".txt")?;
+    let trustee: u8 = index.parse().ok()?;
+    let is_exact = trustee.to_string() == index;
+    (is_exact && (1..=TRUSTEES_MAX).contains(&trustee)).then_some(trustee)
 }
 
 fn name_of_evidence(file: &EvidenceFile) -> &'static str {

@@ -25,11 +25,18 @@ impl Origin {
         line
     }
 
-    /// Reads such a line. Returns `None` if it is another.
+    /// Reads such a line. Returns `None` if it is another, or the version has other characters than
+    /// versions have.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let read: Self = serde_json::from_slice(bytes).ok()?;
-        (read.encode() == bytes).then_some(read)
+        (read.encode() == bytes && is_version(&read.clew)).then_some(read)
     }
+}
+
+/// Whether a text may be a version: the bundle's maker chose it, and it is shown.
+fn is_version(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+    (1..=32).contains(&text.len()) && text.bytes().all(fits)
 }
 
 /// A hash in hexadecimal.

@@ -8,7 +8,7 @@ use crate::random;
 use crate::secrets::{cannot_write, check_named};
 use clew_keys::files::{IfExists, MODE_SECRET, Pending};
 use clew_keys::sealed_stream::SealedWriter;
-use clew_manager::{Beside, ISSUER_KEY, LOG, Store};
+use clew_manager::{Beside, ISSUER_KEY, LOG, SERVICE_TLS, Store};
 use clew_service::log::LogBackup;
 use std::io::{BufWriter, Write};
 
@@ -49,14 +49,23 @@ pub fn backup(arguments: &ManagerBackup) -> Result<Status, Failure> {
     );
     if !keys {
         say!(
-            "It does not have {}: keep a copy of that elsewhere.",
-            store.issuer_key_path().display()
+            "It does not have {} and {}: keep copies of both elsewhere.",
+            store.issuer_key_path().display(),
+            arguments.dir.join(SERVICE_TLS).display()
         );
     }
     if secret.is_none() {
-        say!("It is not encrypted, and has the names of all machines.");
+        say!("It is not encrypted, and has {}.", bare(keys));
     }
     Ok(Status::Yes)
+}
+
+/// What a backup shows to everybody who reads it.
+const fn bare(with_keys: bool) -> &'static str {
+    match with_keys {
+        true => "the issuer key, with which anybody can enrol, and the names of all machines",
+        false => "the names of all machines",
+    }
 }
 
 pub fn restore(arguments: &ManagerRestore) -> Result<Status, Failure> {
@@ -79,8 +88,12 @@ pub fn restore(arguments: &ManagerRestore) -> Result<Status, Failure> {
     );
     if !backup.has_keys {
         say!(
-            "Next: copy the issuer key to {}.",
-            dir.join(ISSUER_KEY).display()
+            "Next: copy the issuer key to {}, and the service's certificate to {}.",
+            dir.join(ISSUER_KEY).display(),
+            dir.join(SERVICE_TLS).display()
+        );
+        say!(
+            "Without that certificate the service has another URL, which every device is to be told."
         );
     }
     Ok(Status::Yes)
