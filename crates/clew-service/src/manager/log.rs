@@ -28,6 +28,8 @@ pub struct ManagedLog {
     pub(super) client: LogClient,
     pub(super) key: VerifierKey,
     pub(super) routes: Router,
+    /// Whether the log's pages are below the manager's address.
+    pub(super) has_pages: bool,
 }
 
 impl ManagedLog {
@@ -37,6 +39,7 @@ impl ManagedLog {
             client: LogClient::here(url, service),
             key: service.key().clone(),
             routes: service.router(),
+            has_pages: true,
         }
     }
 
@@ -60,6 +63,7 @@ impl ManagedLog {
             client,
             key,
             routes: passed,
+            has_pages: false,
         })
     }
 }
