@@ -250,6 +250,25 @@ impl Board {
         }
     }
 
+    /// Returns numbers and topics of the posts of a kind before number `before`, the newest first, at most
+    /// `most`.
+    ///
+    /// # Errors
+    /// [`BoardError::Author`] if the reader may not read all topics.
+    pub fn posts_of(
+        &self,
+        reader: &[u8; 32],
+        kind: u8,
+        before: u64,
+        most: u32,
+    ) -> Result<Vec<(u64, [u8; 32])>, BoardError> {
+        if !self.is_reader(reader)? {
+            return Err(BoardError::Author);
+        }
+        let before = before.min(i64::MAX as u64); // numbers of the database have a sign
+        Ok(self.db.posts_of(kind, before, most)?)
+    }
+
     /// Returns the topics of all plans, oldest first.
     ///
     /// # Errors

@@ -49,6 +49,9 @@ pub(crate) trait BoardTables {
     /// The topics of posts of a kind, oldest first.
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>>;
 
+    /// Numbers and topics of posts of a kind before a number, the newest first.
+    fn posts_of(&self, kind: u8, before: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>>;
+
     /// The posts behind number `after`, at most `most`: their numbers and topics. With a key, only
     /// those of topics whose plan names it.
     fn news(
@@ -184,6 +187,13 @@ impl<S: Sql + ?Sized> BoardTables for S {
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>> {
         let query = "SELECT topic FROM post WHERE kind = ?1 ORDER BY seq";
         all(self, query, &[kind.into()], |row| row.take())
+    }
+
+    fn posts_of(&self, kind: u8, before: u64, most: u32) -> Result<Vec<(u64, [u8; 32])>> {
+        let query = "SELECT seq, topic FROM post WHERE kind = ?1 AND seq < ?2
+                     ORDER BY seq DESC LIMIT ?3";
+        let values = [kind.into(), before.into(), most.into()];
+        all(self, query, &values, |row| Ok((row.take()?, row.take()?)))
     }
 
     fn news(

@@ -34,6 +34,8 @@ pub struct ManagedLog {
     pub(super) routes: Router,
     /// Of a log in this process: whether it adds entries.
     pub(super) status: Option<watch::Receiver<Status>>,
+    /// Whether the log's pages are below the manager's address.
+    pub(super) has_pages: bool,
 }
 
 impl ManagedLog {
@@ -44,6 +46,7 @@ impl ManagedLog {
             key: service.key().clone(),
             routes: service.router(),
             status: Some(service.status()),
+            has_pages: true,
         }
     }
 
@@ -68,6 +71,7 @@ impl ManagedLog {
             key,
             routes: passed,
             status: None,
+            has_pages: false,
         })
     }
 }

@@ -1,14 +1,14 @@
 //! A trustee's own service: pages for its operator (`spec/pages.md` section 5), and notices of work.
 //!
-//! Neither decides anything. What a trustee has, and what its operator orders, goes through a [`Desk`], which
+//! Neither decides anything. What a trustee has, and what its operator orders, goes through a [`Docket`], which
 //! the program implements over the trustee's directory: the same code as its commands.
 
-mod desk;
+mod docket;
 mod metrics;
 pub mod notices;
 mod pages;
 
-pub use desk::{Desk, DeskError, Kind, Matter, Ordered, Packet, Packets, Standing, Word};
+pub use docket::{Docket, DocketError, Kind, Matter, Ordered, Packet, Packets, Standing, Word};
 pub use metrics::Metrics;
 pub use pages::TrusteePages;
 

@@ -9,7 +9,7 @@ mod webhook;
 
 pub use settings::{Settings, SettingsError};
 
-use super::{Desk, DeskError, Kind, Metrics};
+use super::{Docket, DocketError, Kind, Metrics};
 use crate::metrics::count;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Notice {
 }
 
 impl Notice {
-    fn of(desk: &dyn Desk, untold: &[(Kind, String)]) -> Self {
+    fn of(docket: &dyn Docket, untold: &[(Kind, String)]) -> Self {
         let requests = untold.iter().filter(|(kind, _)| *kind == Kind::Request);
         let requests = requests.count();
         let counted = |count: usize, what: &str| match count {
@@ -49,8 +49,8 @@ impl Notice {
         let subject = format!(
             "clew: {} for trustee {} of {}",
             counts.join(" and "),
-            desk.name(),
-            desk.group()
+            docket.name(),
+            docket.group()
         );
         let mut text = format!("{subject}\n\nWaiting for your decision:\n");
         for (_, id) in untold.iter().take(NAMED_MAX) {
@@ -120,14 +120,14 @@ impl Notifier {
     }
 
     /// Tells for ever. At most one notice leaves in [`Settings::every`]: it has all that came meanwhile.
-    pub async fn run(self, desk: Arc<dyn Desk>, metrics: Arc<Metrics>) {
+    pub async fn run(self, docket: Arc<dyn Docket>, metrics: Arc<Metrics>) {
         loop {
-            match ask(&desk, |desk| desk.untold()).await {
+            match ask(&docket, |docket| docket.untold()).await {
                 Ok(untold) if !untold.is_empty() => {
-                    let notice = Notice::of(&*desk, &untold);
+                    let notice = Notice::of(&*docket, &untold);
                     self.send(&notice, &metrics).await;
                     // Given up, too: what nobody can send is not tried for ever. The list has it.
-                    if let Err(error) = ask(&desk, move |desk| desk.set_told(&untold)).await {
+                    if let Err(error) = ask(&docket, move |docket| docket.set_told(&untold)).await {
                         (self.tell)(&format!("notices: {error}"));
                     }
                     tokio::time::sleep(self.settings.every).await;
@@ -170,12 +170,12 @@ impl Notifier {
 }
 
 async fn ask<T: Send + 'static>(
-    desk: &Arc<dyn Desk>,
-    ask: impl FnOnce(&dyn Desk) -> Result<T, DeskError> + Send + 'static,
-) -> Result<T, DeskError> {
-    let desk = Arc::clone(desk);
-    let done = tokio::task::spawn_blocking(move || ask(&*desk)).await;
-    done.unwrap_or_else(|_| Err(DeskError::Disk("the work ended".to_owned())))
+    docket: &Arc<dyn Docket>,
+    ask: impl FnOnce(&dyn Docket) -> Result<T, DocketError> + Send + 'static,
+) -> Result<T, DocketError> {
+    let docket = Arc::clone(docket);
+    let done = tokio::task::spawn_blocking(move || ask(&*docket)).await;
+    done.unwrap_or_else(|_| Err(DocketError::Disk("the work ended".to_owned())))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod matter;
 mod state;
 
-use super::{Desk, DeskError, Kind, Metrics};
+use super::{Docket, DocketError, Kind, Metrics};
 use crate::http::{Pin, Problem};
 use crate::metrics::{count, gauge};
 use crate::pages::{FOLDER, Guarded, Guest, Link, Logins, Refused, entrance, page_again, style};
@@ -44,7 +44,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// The pages of a trustee. Clones share the logins.
 #[derive(Clone)]
 pub struct TrusteePages {
-    desk: Arc<dyn Desk>,
+    docket: Arc<dyn Docket>,
     metrics: Arc<Metrics>,
     logins: Arc<Mutex<Logins>>,
     name: Arc<str>,
@@ -57,14 +57,14 @@ impl TrusteePages {
     /// # Errors
     /// The system has no randomness.
     pub fn new(
-        desk: Arc<dyn Desk>,
+        docket: Arc<dyn Docket>,
         metrics: Arc<Metrics>,
         pin: Pin,
     ) -> Result<Self, std::io::Error> {
         let logins = Logins::new(Some(pin), Instant::now()).map_err(std::io::Error::other)?;
-        let name = format!("Trustee {} of {}", desk.name(), desk.group());
+        let name = format!("Trustee {} of {}", docket.name(), docket.group());
         Ok(Self {
-            desk,
+            docket,
             metrics,
             logins: Arc::new(Mutex::new(logins)),
             name: name.into(),
@@ -92,14 +92,14 @@ impl TrusteePages {
             .with_state(self)
     }
 
-    /// Asks the desk, on a thread that may wait for the disk.
+    /// Asks the docket, on a thread that may wait for the disk.
     async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn Desk) -> Result<T, DeskError> + Send + 'static,
-    ) -> Result<T, DeskError> {
-        let desk = Arc::clone(&self.desk);
-        let done = tokio::task::spawn_blocking(move || ask(&*desk)).await;
-        done.unwrap_or_else(|_| Err(DeskError::Disk("the work ended".to_owned())))
+        ask: impl FnOnce(&dyn Docket) -> Result<T, DocketError> + Send + 'static,
+    ) -> Result<T, DocketError> {
+        let docket = Arc::clone(&self.docket);
+        let done = tokio::task::spawn_blocking(move || ask(&*docket)).await;
+        done.unwrap_or_else(|_| Err(DocketError::Disk("the work ended".to_owned())))
     }
 
     fn page(&self, guest: &Guest<()>, about: (&str, &'static str), body: Markup) -> Response {
@@ -110,15 +110,15 @@ impl TrusteePages {
         entrance::refused(self, status, why)
     }
 
-    fn failed(&self, error: &DeskError) -> Response {
+    fn failed(&self, error: &DocketError) -> Response {
         let status = match error {
-            DeskError::None => StatusCode::NOT_FOUND,
-            DeskError::Changed | DeskError::Refused(_) => StatusCode::CONFLICT,
-            DeskError::Disk(_) => StatusCode::SERVICE_UNAVAILABLE,
+            DocketError::None => StatusCode::NOT_FOUND,
+            DocketError::Changed | DocketError::Refused(_) => StatusCode::CONFLICT,
+            DocketError::Disk(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         // Whoever sees this is logged in: paths are no secret to the operator.
         let why = match error {
-            DeskError::Disk(why) => format!("{error}: {why}"),
+            DocketError::Disk(why) => format!("{error}: {why}"),
             other => other.to_string(),
         };
         self.refused(status, &why)
@@ -137,7 +137,7 @@ impl Guarded for TrusteePages {
     }
 
     async fn visitor(&self, key: [u8; 32]) -> Option<()> {
-        (self.desk.key() == key).then_some(())
+        (self.docket.key() == key).then_some(())
     }
 
     fn words((): &()) -> String {
@@ -177,7 +177,7 @@ async fn other(State(pages): State<TrusteePages>, Path(name): Path<String>) -> R
 
 /// Seconds since the board was last read, or since the start.
 fn silence(pages: &TrusteePages) -> Duration {
-    let answered = pages.desk.standing().answered;
+    let answered = pages.docket.standing().answered;
     answered.unwrap_or(pages.began).elapsed()
 }
 
@@ -189,7 +189,7 @@ async fn health(State(pages): State<TrusteePages>) -> Result<&'static str, Probl
             "the manager's board was not read for five minutes",
         ));
     }
-    match pages.desk.standing().trouble {
+    match pages.docket.standing().trouble {
         Some(_) => Err(Problem::busy(
             5,
             "requests wait: the page of the state says why",
@@ -218,7 +218,7 @@ const fn paths(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
-impl From<Refused> for DeskError {
+impl From<Refused> for DocketError {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused.to_string())
     }

@@ -1,11 +1,11 @@
 //! A trustee's directory in memory, for tests.
 
-use super::{Desk, DeskError, Kind, Matter, Ordered, Packet, Packets, Standing};
+use super::{Docket, DocketError, Kind, Matter, Ordered, Packet, Packets, Standing};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Matters, what was ordered, what was told.
-pub(super) struct FakeDesk {
+pub(super) struct FakeDocket {
     pub(super) key: [u8; 32],
     pub(super) matters: Mutex<Vec<Matter>>,
     pub(super) ordered: Mutex<Vec<Ordered>>,
@@ -28,7 +28,7 @@ pub(super) fn matter(kind: Kind, number: u8) -> Matter {
     }
 }
 
-impl FakeDesk {
+impl FakeDocket {
     pub(super) fn new(key: [u8; 32], requests: u8) -> Self {
         let matters = (1..=requests).map(|number| matter(Kind::Request, number));
         Self {
@@ -45,7 +45,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Desk for FakeDesk {
+impl Docket for FakeDocket {
     fn name(&self) -> String {
         "alice".to_owned()
     }
@@ -58,18 +58,18 @@ impl Desk for FakeDesk {
         self.key
     }
 
-    fn matters(&self, kind: Kind) -> Result<Vec<Matter>, DeskError> {
+    fn matters(&self, kind: Kind) -> Result<Vec<Matter>, DocketError> {
         let matters = lock(&self.matters);
         let own = matters.iter().filter(|matter| matter.kind == kind);
         Ok(own.cloned().collect())
     }
 
-    fn matter(&self, kind: Kind, id: &str) -> Result<Matter, DeskError> {
+    fn matter(&self, kind: Kind, id: &str) -> Result<Matter, DocketError> {
         let mut all = self.matters(kind)?.into_iter();
-        all.find(|matter| matter.id == id).ok_or(DeskError::None)
+        all.find(|matter| matter.id == id).ok_or(DocketError::None)
     }
 
-    fn packets(&self, id: &str) -> Result<Packets, DeskError> {
+    fn packets(&self, id: &str) -> Result<Packets, DocketError> {
         self.matter(Kind::Request, id)?;
         let first = vec![Packet {
             frame: 1,
@@ -85,10 +85,10 @@ impl Desk for FakeDesk {
         })
     }
 
-    fn order(&self, ordered: &Ordered) -> Result<(), DeskError> {
+    fn order(&self, ordered: &Ordered) -> Result<(), DocketError> {
         let matter = self.matter(ordered.kind, &ordered.id)?;
         if matter.seen != ordered.seen {
-            return Err(DeskError::Changed);
+            return Err(DocketError::Changed);
         }
         lock(&self.ordered).push(ordered.clone());
         Ok(())
@@ -105,13 +105,13 @@ impl Desk for FakeDesk {
         }
     }
 
-    fn untold(&self) -> Result<Vec<(Kind, String)>, DeskError> {
+    fn untold(&self) -> Result<Vec<(Kind, String)>, DocketError> {
         let (matters, told) = (lock(&self.matters), lock(&self.told));
         let untold = matters.iter().filter(|own| !told.contains(&own.id));
         Ok(untold.map(|own| (own.kind, own.id.clone())).collect())
     }
 
-    fn set_told(&self, told: &[(Kind, String)]) -> Result<(), DeskError> {
+    fn set_told(&self, told: &[(Kind, String)]) -> Result<(), DocketError> {
         let ids = told.iter().map(|(_, id)| id.clone());
         lock(&self.told).extend(ids);
         Ok(())

@@ -56,6 +56,9 @@ fn a_bundle_is_judged_alone() {
         assert!(error.contains("compare the epoch's id"), "{error}");
         let (status, _, error) = court.judge_alone("case.zip", &["--group", GROUP]);
         assert_eq!((status, error.as_str()), (0, ""));
+        let (_, out, _) = court.judge_alone("case.zip", &["--json"]);
+        let said: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(said["reports"], "same");
         let files = read_bundle(&bundle).unwrap();
         let page = String::from_utf8(files["report.html"].clone()).unwrap();
         assert!(page.contains("Packet 1 was sent by web-1."), "{page}");
@@ -82,12 +85,23 @@ fn a_bundle_with_other_files_is_refused() {
     };
     let without = |name: &'static str| move |files: &mut Files| drop(files.remove(name));
     type Change = Box<dyn FnOnce(&mut Files)>;
-    let changes: [(&str, Change); 8] = [
+    let further = |name: &'static str| {
+        move |files: &mut Files| drop(files.insert(name.to_owned(), Vec::new()))
+    };
+    let changes: [(&str, Change); 13] = [
+        ("files", Box::new(further("README-FIRST.html"))),
+        ("files", Box::new(further("decision-1.txt"))), // without request.txt
+        ("files", Box::new(further("decision-01.txt"))),
+        ("files", Box::new(further("decision-33.txt"))),
+        (
+            "files",
+            Box::new(swap("origin.json", b"\"clew\":\"0.", b"\"clew\":\"0 ")),
+        ),
         (
             "report",
             Box::new(swap("report.html", b"sent by web-1", b"sent by web-2")),
         ),
-        ("report", Box::new(without("report.pdf"))),
+        ("files", Box::new(without("report.pdf"))),
         (
             "report",
             Box::new(swap("origin.json", b"\"frames\":[1]", b"\"frames\":[2]")),
@@ -129,12 +143,29 @@ fn a_bundle_with_other_files_is_refused() {
         swap("report.html", b"sent by web-1", b"sent by web-2")(files);
         swap("origin.json", b"\"clew\":\"0.", b"\"clew\":\"9.")(files);
     });
-    let (status, _, error) = court.judge_alone("old.zip", &[]);
-    assert_eq!(status, 0);
-    assert!(
-        error.contains("the reports were written by clew 9."),
-        "{error}"
+    let (status, out, _) = court.judge_alone("old.zip", &[]);
+    assert_eq!(status, 2);
+    assert!(out.contains("  reports    NOT compared, clew 9."), "{out}");
+    let (status, out, _) = court.judge_alone("old.zip", &["--json"]);
+    let said: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((status, &said["reports"]), (2, &"not-compared".into()));
+    // Its reader accepts that, and has this version's report written instead.
+    for (name, first) in [("own.html", &b"<!"[..]), ("own.pdf", b"%PDF")] {
+        let given = ["--ignore-reports", "--report", name];
+        let (status, _, error) = court.judge_alone("old.zip", &given);
+        assert_eq!(status, 0, "{error}");
+        assert!(court.bytes(name).starts_with(first), "{name}");
+    }
+    let page = String::from_utf8(court.bytes("own.html")).unwrap();
+    assert!(page.contains("Packet 1 was sent by web-1."), "{page}");
+    let given = ["--ignore-reports", "--report", "own.html"];
+    assert_eq!(
+        court.judge_alone("old.zip", &given).0,
+        2,
+        "never overwritten"
     );
+    court.rewrite("old.zip", "none.zip", without("report.html"));
+    assert_eq!(court.rule("none.zip").as_deref(), Some("files"));
 }
 
 /// The warrant belongs to the evidence, and so into the bundle.

@@ -221,12 +221,15 @@ fn a_trustee_never_goes_back() {
     assert_eq!(fork.size(), case.log.size());
     court.write("proof", &fork.proof(case.place));
     assert_eq!(court.refused(&decide), "log-consistency");
-    // A later group file without a log needs none.
+    // A manager that takes the log away does not thereby open without it.
     court.yes(&["group", "set-log", "acme", "none"]);
-    assert_eq!(
-        court.share(1, "1", &["--warrant", "warrant"], "unlogged").0,
-        0
-    );
+    assert_eq!(court.refused(&["--warrant", "warrant"]), "log-given-up");
+    let given = ["--policy", "policy.toml", "--warrant", "warrant"];
+    assert_eq!(court.refused(&given), "log-given-up");
+    court.policy("waives.toml", "waive = [\"log-given-up\"]");
+    let given = ["--policy", "waives.toml", "--warrant", "warrant"];
+    let (status, _, error) = court.share(1, "1", &given, "unlogged");
+    assert_eq!(status, 0, "{error}");
     // And a group file of another history: what was seen does not fit.
     let seen = fs::read_dir(court.path("acme/trustees")).unwrap();
     let seen = seen.map(|file| file.unwrap().path());

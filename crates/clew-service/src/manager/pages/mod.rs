@@ -1,6 +1,7 @@
 //! The manager's pages for people (`spec/pages.md` section 4): only behind a login by key.
 
 mod machines;
+mod requests;
 mod state;
 
 use super::Manager;
@@ -13,15 +14,19 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
 use clew_log::entry::Role;
-use clew_manager::{Store, StoreError};
+use clew_manager::{Board, Store, StoreError};
 use maud::{Markup, html};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-const LINKS: [Link; 2] = [
+const LINKS: [Link; 3] = [
     Link {
         path: "state",
         name: "State",
+    },
+    Link {
+        path: "requests",
+        name: "Requests",
     },
     Link {
         path: "machines",
@@ -66,24 +71,31 @@ impl Visitor {
 #[derive(Clone)]
 pub struct ManagerPages {
     manager: Manager,
-    store: Arc<tokio::sync::Mutex<Store>>,
+    store: Arc<tokio::sync::Mutex<(Store, Board)>>,
+    clock: fn() -> u64,
     logins: Arc<Mutex<Logins>>,
     name: Arc<str>,
 }
 
 impl ManagerPages {
-    /// Pages about a store, which only reads from here on: the manager has one of its own. `pin` is that
-    /// of the service's TLS key, if it has one.
+    /// Pages about a store and its board, which only read from here on: the manager has its own. `clock` is
+    /// in nanoseconds since 1970. `pin` is that of the service's TLS key, if it has one.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] if the system has no randomness.
-    pub fn new(store: Store, manager: Manager, pin: Option<Pin>) -> Result<Self, StoreError> {
+    pub fn new(
+        (store, board): (Store, Board),
+        manager: Manager,
+        clock: fn() -> u64,
+        pin: Option<Pin>,
+    ) -> Result<Self, StoreError> {
         let logins = Logins::new(pin, Instant::now());
         let logins = logins.map_err(|error| StoreError::Damaged(error.to_string()))?;
         let name = format!("Manager of {}", store.group().genesis().name);
         Ok(Self {
             manager,
-            store: Arc::new(tokio::sync::Mutex::new(store)),
+            store: Arc::new(tokio::sync::Mutex::new((store, board))),
+            clock,
             logins: Arc::new(Mutex::new(logins)),
             name: name.into(),
         })
@@ -96,6 +108,7 @@ impl ManagerPages {
             .route("/", get(first))
             .merge(entrance::paths())
             .route(&at("state"), get(state::page))
+            .route(&at("requests"), get(requests::page))
             .route(&at("machines"), get(machines::page))
             .route(&at("{other}"), get(other))
             .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -107,12 +120,28 @@ impl ManagerPages {
         &self,
         read: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Option<T> {
-        let mut store = Arc::clone(&self.store).lock_owned().await;
+        let read = self.read_board(|_, store| read(store)).await?;
+        read.ok()
+    }
+
+    /// The same with the board.
+    async fn read_board<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Board, &Store) -> T + Send + 'static,
+    ) -> Option<T> {
+        let mut both = Arc::clone(&self.store).lock_owned().await;
         let done = tokio::task::spawn_blocking(move || {
+            let (store, board) = &mut *both;
             store.follow()?;
-            read(&store)
+            Ok::<_, StoreError>(read(board, store))
         });
         done.await.ok()?.ok()
+    }
+
+    /// Whether the log's pages are below the same address.
+    fn has_log_pages(&self) -> bool {
+        let log = self.manager.log.as_ref();
+        log.is_some_and(|proofs| proofs.log.has_pages)
     }
 
     fn page(

@@ -8,7 +8,7 @@ use clew_group::quorum::Quorum;
 use clew_keys::login::LoginAnswer;
 use clew_keys::{AuthorKeyFile, IssuerKeyFile, TextFile};
 use clew_log::entry::Role;
-use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
+use clew_manager::{Board, ISSUER_KEY, NewGroup, Opening, Store};
 use ed25519_dalek::SigningKey;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -93,7 +93,8 @@ fn serve(machines: u32) -> Served {
     };
     let signs = issuer.manager.clone();
     let (manager, _) = Manager::start(store, issuer, options, rng(3)).unwrap();
-    let pages = ManagerPages::new(Store::open(&path).unwrap(), manager, None).unwrap();
+    let both = (Store::open(&path).unwrap(), Board::open(&path).unwrap());
+    let pages = ManagerPages::new(both, manager, || NOW, None).unwrap();
     Served {
         router: pages.router(),
         manager: signs,

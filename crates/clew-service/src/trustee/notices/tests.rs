@@ -1,8 +1,8 @@
 //! Notices to receivers that take them, and to hostile ones.
 
 use super::{Notice, Notifier, Settings};
-use crate::trustee::testing::{FakeDesk, lock};
-use crate::trustee::{Desk, Metrics};
+use crate::trustee::testing::{FakeDocket, lock};
+use crate::trustee::{Docket, Metrics};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -152,11 +152,11 @@ async fn a_notice_says_what_waits_and_nothing_else() {
         "[webhook]\nurl = 'http://{hook}/services/T0'\n{}",
         mail_to(mail)
     );
-    let desk = Arc::new(FakeDesk::new([1; 32], 30));
+    let docket = Arc::new(FakeDocket::new([1; 32], 30));
     let metrics = Arc::new(Metrics::default());
-    let running = tokio::spawn(notifier(&text).run(desk.clone(), metrics.clone()));
+    let running = tokio::spawn(notifier(&text).run(docket.clone(), metrics.clone()));
     until("both", || metrics.notices.load(Relaxed) == 2).await;
-    until("told", || lock(&desk.told).len() == 30).await;
+    until("told", || lock(&docket.told).len() == 30).await;
     let hooked = lock(&hooked).clone();
     let subject = "clew: 30 requests for trustee alice of acme";
     assert!(hooked[0].starts_with("/services/t0 {"), "{}", hooked[0]);
@@ -229,13 +229,13 @@ async fn one_channel_that_fails_does_not_keep_another_from_telling() {
     let hook = webhook(Manner::Refuses, hooked.clone()).await;
     let mail = mail_server(Manner::Good, mailed.clone()).await;
     let text = format!("[webhook]\nurl = 'http://{hook}/'\n{}", mail_to(mail));
-    let desk = Arc::new(FakeDesk::new([1; 32], 1));
+    let docket = Arc::new(FakeDocket::new([1; 32], 1));
     let metrics = Arc::new(Metrics::default());
-    let running = tokio::spawn(notifier(&text).run(desk.clone(), metrics.clone()));
+    let running = tokio::spawn(notifier(&text).run(docket.clone(), metrics.clone()));
     until("a second attempt", || lock(&hooked).len() >= 2).await;
     assert_eq!((lock(&mailed).len(), metrics.notices.load(Relaxed)), (1, 1));
     assert!(metrics.notice_failures.load(Relaxed) >= 1);
     // It is not told as long as a channel tries: a restart tells again.
-    assert_eq!(desk.untold().unwrap().len(), 1);
+    assert_eq!(docket.untold().unwrap().len(), 1);
     running.abort();
 }

@@ -58,7 +58,7 @@ async fn list(
     let Ok(Query(asked)) = asked else {
         return pages.refused(StatusCode::BAD_REQUEST, "Write places as numbers.");
     };
-    let matters = match pages.ask(move |desk| desk.matters(kind)).await {
+    let matters = match pages.ask(move |docket| docket.matters(kind)).await {
         Ok(matters) => matters,
         Err(error) => return pages.failed(&error),
     };
@@ -129,13 +129,13 @@ async fn one(pages: &TrusteePages, headers: &HeaderMap, kind: Kind, asked: Asked
     let Ok(Query(Id { id })) = asked else {
         return pages.refused(StatusCode::BAD_REQUEST, "The address lacks an id.");
     };
-    let seen = pages.ask(move |desk| {
-        let matter = desk.matter(kind, &id)?;
+    let seen = pages.ask(move |docket| {
+        let matter = docket.matter(kind, &id)?;
         let packets = match kind {
-            Kind::Request => desk.packets(&matter.id).ok(),
+            Kind::Request => docket.packets(&matter.id).ok(),
             Kind::Plan => None,
         };
-        Ok((matter, packets, desk.rules()))
+        Ok((matter, packets, docket.rules()))
     });
     let seen: Seen = match seen.await {
         Ok(seen) => seen,
@@ -243,7 +243,7 @@ pub(super) async fn packets(
     let Ok(Query(Id { id })) = asked else {
         return pages.refused(StatusCode::BAD_REQUEST, "The address lacks an id.");
     };
-    let packets = match pages.ask(move |desk| desk.packets(&id)).await {
+    let packets = match pages.ask(move |docket| docket.packets(&id)).await {
         Ok(packets) => packets,
         Err(error) => return pages.failed(&error),
     };
@@ -312,7 +312,7 @@ pub(super) async fn decide(
         return pages.refused(StatusCode::BAD_REQUEST, why);
     };
     let (id, kind) = (ordered.id.clone(), ordered.kind);
-    match pages.ask(move |desk| desk.order(&ordered)).await {
+    match pages.ask(move |docket| docket.order(&ordered)).await {
         Ok(()) => {
             count(&pages.metrics.orders);
             page_again(&format!("{}?id={id}", paths(kind).1))

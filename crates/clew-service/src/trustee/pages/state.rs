@@ -15,7 +15,7 @@ pub(super) async fn page(State(pages): State<TrusteePages>, headers: HeaderMap) 
         Ok(guest) => guest,
         Err(elsewhere) => return elsewhere,
     };
-    let standing = pages.desk.standing();
+    let standing = pages.docket.standing();
     let read = match standing.answered {
         Some(_) => age(silence(&pages)),
         None => "never".to_owned(),

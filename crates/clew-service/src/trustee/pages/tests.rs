@@ -1,5 +1,5 @@
 use crate::http::Pin;
-use crate::trustee::testing::{FakeDesk, lock, matter};
+use crate::trustee::testing::{FakeDocket, lock, matter};
 use crate::trustee::{Kind, Metrics, TrusteePages, Word};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -14,7 +14,7 @@ const HOST: &str = "127.0.0.1:4915";
 
 struct Served {
     router: Router,
-    desk: Arc<FakeDesk>,
+    docket: Arc<FakeDocket>,
     metrics: Arc<Metrics>,
     key: SigningKey,
     pin: Pin,
@@ -22,12 +22,12 @@ struct Served {
 
 fn serve(requests: u8) -> Served {
     let key = SigningKey::from_bytes(&[7; 32]);
-    let desk = Arc::new(FakeDesk::new(key.verifying_key().to_bytes(), requests));
+    let docket = Arc::new(FakeDocket::new(key.verifying_key().to_bytes(), requests));
     let (metrics, pin) = (Arc::new(Metrics::default()), Pin::of(b"a key"));
-    let pages = TrusteePages::new(desk.clone(), metrics.clone(), pin).unwrap();
+    let pages = TrusteePages::new(docket.clone(), metrics.clone(), pin).unwrap();
     Served {
         router: pages.router(),
-        desk,
+        docket,
         metrics,
         key,
         pin,
@@ -148,6 +148,9 @@ async fn others_words_are_shown_and_never_markup() {
     }
 }
 
+/// Headers and body of a form, and the status that answers it.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, StatusCode);
+
 #[tokio::test]
 async fn a_form_of_the_page_decides_and_nothing_else_does() {
     let served = serve(2);
@@ -161,7 +164,7 @@ async fn a_form_of_the_page_decides_and_nothing_else_does() {
     let without_token = without_token.collect::<Vec<_>>().join("&");
     let seen = format!("seen={}", "01".repeat(32));
     let older = ticked.replace(&seen, &format!("seen={}", "02".repeat(32)));
-    let refused: [(&[(&str, &str)], &str, StatusCode); 8] = [
+    let refused: [Case<'_>; 8] = [
         (&own, &form, StatusCode::BAD_REQUEST), // not ticked
         (&own, &without_token, StatusCode::BAD_REQUEST),
         (
@@ -198,9 +201,18 @@ async fn a_form_of_the_page_decides_and_nothing_else_does() {
     // Reading decides nothing, either.
     let read = served.get(&format!("pages/decide?{ticked}"), &cookie).await;
     assert_ne!(read.status(), StatusCode::SEE_OTHER);
-    assert_eq!(lock(&served.desk.ordered).len(), 0);
+    assert_eq!(lock(&served.docket.ordered).len(), 0);
+}
 
-    let done = served.post("decide", &own, &ticked).await;
+#[tokio::test]
+async fn what_the_operator_said_is_ordered() {
+    let served = serve(2);
+    let cookie = served.log_in().await;
+    let own = [("cookie", &*cookie)];
+    let form = served.form(&cookie, &request(1), "approve").await;
+    let done = served
+        .post("decide", &own, &format!("{form}&read=yes"))
+        .await;
     assert_eq!(done.status(), StatusCode::SEE_OTHER);
     assert_eq!(done.headers()["location"], request(1)[6..]);
     let form = served.form(&cookie, &request(2), "refuse").await;
@@ -209,7 +221,7 @@ async fn a_form_of_the_page_decides_and_nothing_else_does() {
         let done = served.post("decide", &own, body).await;
         assert_eq!(done.status(), StatusCode::SEE_OTHER);
     }
-    let words: Vec<_> = lock(&served.desk.ordered)
+    let words: Vec<_> = lock(&served.docket.ordered)
         .iter()
         .map(|ordered| ordered.word.clone())
         .collect();
@@ -251,7 +263,7 @@ async fn a_list_has_parts() {
 async fn health_says_that_requests_wait_and_not_why() {
     let served = serve(0);
     assert_eq!(served.get("health", "").await.status(), StatusCode::OK);
-    *lock(&served.desk.trouble) = Some("/home/alice/policy.toml: bad".to_owned());
+    *lock(&served.docket.trouble) = Some("/home/alice/policy.toml: bad".to_owned());
     let ill = served.get("health", "").await;
     assert_eq!(ill.status(), StatusCode::SERVICE_UNAVAILABLE);
     let (health, metrics) = (text(ill).await, text(served.get("metrics", "").await).await);

@@ -84,11 +84,9 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let log = managed(&store, arguments, &url, own.as_ref()).await?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
         let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
-        let pages = ManagerPages::new(
-            Store::open(dir)?,
-            manager.clone(),
-            Some(bound.certificate.pin()),
-        )?;
+        let both = (Store::open(dir)?, Board::open(dir)?);
+        let pin = Some(bound.certificate.pin());
+        let pages = ManagerPages::new(both, manager.clone(), clock::now_ns, pin)?;
         let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
         match &own {
             Some(own) => say!("manager at {url}\n{}", own.described()),

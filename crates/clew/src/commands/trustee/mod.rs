@@ -1,7 +1,7 @@
 //! `clew trustee`: one trustee, as a program beside its directory, or step by step with files.
 
 mod answer;
-mod desk;
+mod docket;
 mod files;
 mod home;
 mod init;

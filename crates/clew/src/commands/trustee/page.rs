@@ -1,6 +1,6 @@
 //! A trustee's page for its operator, and the link that logs in to it; its notices.
 
-use super::desk::OwnDesk;
+use super::docket::OwnDocket;
 use super::home::{Home, get, make_folder, put};
 use crate::cli::TrusteeLogin;
 use crate::failure::{Failure, Status};
@@ -36,7 +36,7 @@ impl OwnPage {
     pub fn new(
         home: &Home,
         at: SocketAddr,
-        desk: Arc<OwnDesk>,
+        docket: Arc<OwnDocket>,
         metrics: Arc<Metrics>,
     ) -> Result<Self, Failure> {
         let tls = home.path("tls");
@@ -48,7 +48,7 @@ impl OwnPage {
         let at = listener.local_addr().map_err(cannot)?;
         let server = Server::new(listener, Some(&certificate), LIMITS).map_err(cannot)?;
         let url = ServiceUrl::pinned(&at.to_string(), certificate.pin()).map_err(Failure::new)?;
-        let pages = TrusteePages::new(desk, metrics, certificate.pin()).map_err(Failure::new)?;
+        let pages = TrusteePages::new(docket, metrics, certificate.pin()).map_err(Failure::new)?;
         put(&home.path(PAGE_URL), format!("{url}\n").as_bytes())?;
         say!("page at {url}");
         if !at.ip().is_loopback() {

@@ -1,7 +1,7 @@
 //! `clew trustee serve`: asks the manager's board for work, does what needs no decision, and tells the
 //! operator what does. It listens only with `--page`, for its operator.
 
-use super::desk::OwnDesk;
+use super::docket::OwnDocket;
 use super::home::{Home, Identity, get, passing, put};
 use super::page::{OwnPage, notifier};
 use super::plans;
@@ -16,7 +16,7 @@ use clew_keys::post::{BoardId, Post};
 use clew_service::board::BoardClient;
 use clew_service::http::ClientError;
 use clew_service::manager::{Followed, ManagerClient, follow};
-use clew_service::trustee::{Desk, Metrics, Standing};
+use clew_service::trustee::{Docket, Metrics, Standing};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,7 @@ pub struct Context {
     group_bytes: Vec<u8>,
     /// Requests that need a turn.
     pub requests: Pending,
-    desk: Arc<OwnDesk>,
+    docket: Arc<OwnDocket>,
     metrics: Arc<Metrics>,
 }
 
@@ -50,7 +50,7 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
     let identity = Arc::new(home.identity(&arguments.unlock)?);
     let notifier = notifier(&home)?;
     let name = group.genesis().name.to_string();
-    let desk = Arc::new(OwnDesk::new(home.clone(), Arc::clone(&identity), name));
+    let docket = Arc::new(OwnDocket::new(home.clone(), Arc::clone(&identity), name));
     let path = home.path("group.clew");
     let board = BoardId::of_group(group.id());
     let board = BoardClient::new(&url, board, &identity.key, clock::now_ns);
@@ -62,7 +62,7 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
         identity,
         group,
         requests: Pending::default(),
-        desk,
+        docket,
         metrics: Arc::new(Metrics::default()),
     };
     crate::tunnel::run(async {
@@ -70,13 +70,13 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
             context.turn(Duration::ZERO).await?;
             return Ok(Status::Yes);
         }
-        let (desk, metrics) = (Arc::clone(&context.desk), Arc::clone(&context.metrics));
-        let page = |at| OwnPage::new(&context.home, at, Arc::clone(&desk), Arc::clone(&metrics));
+        let (docket, metrics) = (Arc::clone(&context.docket), Arc::clone(&context.metrics));
+        let page = |at| OwnPage::new(&context.home, at, Arc::clone(&docket), Arc::clone(&metrics));
         if let Some(page) = arguments.page.map(page).transpose()? {
             tokio::spawn(page.run());
         }
         if let Some(notifier) = notifier {
-            tokio::spawn(notifier.run(desk, metrics));
+            tokio::spawn(notifier.run(docket, metrics));
         }
         mention!("clew: trustee {} asks {url}", context.identity.key.name());
         crate::commands::bound::ready();
@@ -115,9 +115,9 @@ impl Context {
         counter.fetch_add(1, Ordering::Relaxed);
         let answered = match turned {
             Ok(()) => Some(Instant::now()),
-            Err(_) => self.desk.standing().answered,
+            Err(_) => self.docket.standing().answered,
         };
-        self.desk.set_standing(Standing {
+        self.docket.set_standing(Standing {
             answered,
             trouble: trouble.map(str::to_owned),
         });
@@ -127,7 +127,7 @@ impl Context {
     async fn news(&self, at: u64, wait: Duration) -> Result<Vec<(u64, [u8; 32])>, ClientError> {
         tokio::select! {
             news = self.board.news(at, wait) => news,
-            () = self.desk.ordered(), if !wait.is_zero() => Ok(Vec::new()),
+            () = self.docket.ordered(), if !wait.is_zero() => Ok(Vec::new()),
         }
     }
 

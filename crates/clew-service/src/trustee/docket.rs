@@ -93,7 +93,7 @@ pub struct Standing {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
+pub enum DocketError {
     /// No matter has this id.
     #[error("there is no such matter")]
     None,
@@ -109,7 +109,7 @@ pub enum DeskError {
 }
 
 /// A trustee's directory, as its pages and notices use it. Methods may wait for the disk.
-pub trait Desk: Send + Sync + 'static {
+pub trait Docket: Send + Sync + 'static {
     /// The trustee's name.
     fn name(&self) -> String;
 
@@ -122,26 +122,26 @@ pub trait Desk: Send + Sync + 'static {
     /// All matters of a kind: those that wait first, then the newest first.
     ///
     /// # Errors
-    /// [`DeskError::Disk`].
-    fn matters(&self, kind: Kind) -> Result<Vec<Matter>, DeskError>;
+    /// [`DocketError::Disk`].
+    fn matters(&self, kind: Kind) -> Result<Vec<Matter>, DocketError>;
 
     /// One of them, by its whole id.
     ///
     /// # Errors
-    /// [`DeskError::None`], [`DeskError::Disk`].
-    fn matter(&self, kind: Kind, id: &str) -> Result<Matter, DeskError>;
+    /// [`DocketError::None`], [`DocketError::Disk`].
+    fn matter(&self, kind: Kind, id: &str) -> Result<Matter, DocketError>;
 
     /// The packets of a request.
     ///
     /// # Errors
-    /// [`DeskError::None`] if there are none; [`DeskError::Disk`].
-    fn packets(&self, id: &str) -> Result<Packets, DeskError>;
+    /// [`DocketError::None`] if there are none; [`DocketError::Disk`].
+    fn packets(&self, id: &str) -> Result<Packets, DocketError>;
 
     /// Signs a decision and writes it, synced. The program that talks to the board checks everything again.
     ///
     /// # Errors
-    /// [`DeskError`].
-    fn order(&self, ordered: &Ordered) -> Result<(), DeskError>;
+    /// [`DocketError`].
+    fn order(&self, ordered: &Ordered) -> Result<(), DocketError>;
 
     /// Names of the rules by which a request can be refused.
     fn rules(&self) -> Vec<&'static str>;
@@ -152,12 +152,12 @@ pub trait Desk: Send + Sync + 'static {
     /// Ids of the matters that wait, and of which nobody was told.
     ///
     /// # Errors
-    /// [`DeskError::Disk`].
-    fn untold(&self) -> Result<Vec<(Kind, String)>, DeskError>;
+    /// [`DocketError::Disk`].
+    fn untold(&self) -> Result<Vec<(Kind, String)>, DocketError>;
 
     /// Remembers, synced, that these were told.
     ///
     /// # Errors
-    /// [`DeskError::Disk`].
-    fn set_told(&self, told: &[(Kind, String)]) -> Result<(), DeskError>;
+    /// [`DocketError::Disk`].
+    fn set_told(&self, told: &[(Kind, String)]) -> Result<(), DocketError>;
 }

@@ -13,7 +13,7 @@ use clew_engine::AsFrame;
 use clew_log::entry::Answer as Logged;
 use clew_packet::flow;
 use clew_service::trustee::{
-    Desk, DeskError, Kind, Matter, Ordered, Packet, Packets, Standing, Word,
+    Docket, DocketError, Kind, Matter, Ordered, Packet, Packets, Standing, Word,
 };
 use clew_trustee::approval::rule_name;
 use sha2::{Digest, Sha256};
@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 const PACKETS_MAX: usize = 50;
 
 /// What the operator's page and the program that talks to the board share.
-pub struct OwnDesk {
+pub struct OwnDocket {
     home: Home,
     identity: Arc<Identity>,
     group: String,
@@ -32,7 +32,7 @@ pub struct OwnDesk {
     ordered: Notify,
 }
 
-impl OwnDesk {
+impl OwnDocket {
     pub fn new(home: Home, identity: Arc<Identity>, group: String) -> Self {
         let standing = Standing {
             answered: None,
@@ -107,9 +107,9 @@ impl OwnDesk {
         })
     }
 
-    fn find_plan(&self, id: &str) -> Result<KeptPlan, DeskError> {
+    fn find_plan(&self, id: &str) -> Result<KeptPlan, DocketError> {
         let mut all = plans::all(&self.home).map_err(disk)?.into_iter();
-        all.find(|plan| plan.id == id).ok_or(DeskError::None)
+        all.find(|plan| plan.id == id).ok_or(DocketError::None)
     }
 }
 
@@ -134,8 +134,8 @@ fn seen(reviewed: &Reviewed) -> Result<[u8; 32], Failure> {
     Ok(Sha256::digest(bytes).into())
 }
 
-fn disk(failure: Failure) -> DeskError {
-    DeskError::Disk(failure.message)
+fn disk(failure: Failure) -> DocketError {
+    DocketError::Disk(failure.message)
 }
 
 fn read(record: &Record, covered: &[u64]) -> Result<Packets, Failure> {
@@ -167,7 +167,7 @@ fn read(record: &Record, covered: &[u64]) -> Result<Packets, Failure> {
     })
 }
 
-impl Desk for OwnDesk {
+impl Docket for OwnDocket {
     fn name(&self) -> String {
         self.identity.key.name().to_string()
     }
@@ -180,7 +180,7 @@ impl Desk for OwnDesk {
         self.identity.key.public().signs.to_bytes()
     }
 
-    fn matters(&self, kind: Kind) -> Result<Vec<Matter>, DeskError> {
+    fn matters(&self, kind: Kind) -> Result<Vec<Matter>, DocketError> {
         let mut matters: Vec<(u64, Matter)> = Vec::new();
         match kind {
             Kind::Request => {
@@ -202,32 +202,32 @@ impl Desk for OwnDesk {
         Ok(matters.into_iter().map(|(_, matter)| matter).collect())
     }
 
-    fn matter(&self, kind: Kind, id: &str) -> Result<Matter, DeskError> {
+    fn matter(&self, kind: Kind, id: &str) -> Result<Matter, DocketError> {
         match kind {
             Kind::Request => {
-                let topic = topic(id).ok_or(DeskError::None)?;
-                self.request(&topic).map_err(disk)?.ok_or(DeskError::None)
+                let topic = topic(id).ok_or(DocketError::None)?;
+                self.request(&topic).map_err(disk)?.ok_or(DocketError::None)
             }
             Kind::Plan => self.plan(&self.find_plan(id)?).map_err(disk),
         }
     }
 
-    fn packets(&self, id: &str) -> Result<Packets, DeskError> {
-        let topic = topic(id).ok_or(DeskError::None)?;
+    fn packets(&self, id: &str) -> Result<Packets, DocketError> {
+        let topic = topic(id).ok_or(DocketError::None)?;
         let record = Record::at(self.home.dir(), &topic);
-        let reviewed = record.review().map_err(disk)?.ok_or(DeskError::None)?;
+        let reviewed = record.review().map_err(disk)?.ok_or(DocketError::None)?;
         let covered = reviewed.warrant.map(|warrant| warrant.packets);
         read(&record, &covered.unwrap_or_default()).map_err(disk)
     }
 
-    fn order(&self, ordered: &Ordered) -> Result<(), DeskError> {
+    fn order(&self, ordered: &Ordered) -> Result<(), DocketError> {
         let matter = self.matter(ordered.kind, &ordered.id)?;
         if matter.seen != ordered.seen {
-            return Err(DeskError::Changed);
+            return Err(DocketError::Changed);
         }
         let done = match ordered.kind {
             Kind::Request => {
-                let topic = topic(&ordered.id).ok_or(DeskError::None)?;
+                let topic = topic(&ordered.id).ok_or(DocketError::None)?;
                 requests::decide(&self.home, &self.identity, &topic, &ordered.word).map(drop)
             }
             Kind::Plan => {
@@ -236,7 +236,7 @@ impl Desk for OwnDesk {
                 answer::decide(&self.home, &plan, &own, &ordered.word)
             }
         };
-        done.map_err(|failure| DeskError::Refused(failure.message))?;
+        done.map_err(|failure| DocketError::Refused(failure.message))?;
         let word = match ordered.word {
             Word::Approve => "approved",
             Word::Refuse(_) => "refused",
@@ -256,7 +256,7 @@ impl Desk for OwnDesk {
         standing.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn untold(&self) -> Result<Vec<(Kind, String)>, DeskError> {
+    fn untold(&self) -> Result<Vec<(Kind, String)>, DocketError> {
         let mut untold = Vec::new();
         for topic in topics(self.home.dir()).map_err(disk)? {
             let record = Record::at(self.home.dir(), &topic);
@@ -277,11 +277,11 @@ impl Desk for OwnDesk {
         Ok(untold)
     }
 
-    fn set_told(&self, told: &[(Kind, String)]) -> Result<(), DeskError> {
+    fn set_told(&self, told: &[(Kind, String)]) -> Result<(), DocketError> {
         for (kind, id) in told {
             match kind {
                 Kind::Request => {
-                    let topic = topic(id).ok_or(DeskError::None)?;
+                    let topic = topic(id).ok_or(DocketError::None)?;
                     let record = Record::at(self.home.dir(), &topic);
                     record.set_told().map_err(disk)?;
                 }
