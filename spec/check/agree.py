@@ -288,8 +288,9 @@ def compare_bundle(clew, group, evidence, signed, dice):
     judged_alike(clew, group, changed, None, 1)
     files = bundle.read(made.read_bytes())
     name = next(name for name in files if name.startswith(("opening", "match")))
-    for drop in (name, "origin.json"):
-        rest = {other: content for other, content in files.items() if other != drop}
+    without = [{other: files[other] for other in files if other != drop} for drop in (name, "origin.json", "report.pdf")]
+    further = [files | {more: b"1"} for more in ("README.html", "decision-1.txt")]
+    for rest in without + further:
         changed.write_bytes(bundle.write(rest | {bundle.SUMS: bundle.sums_of(rest)}))
         judged_alike(clew, group, changed, None, 1)
 

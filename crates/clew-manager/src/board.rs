@@ -216,7 +216,7 @@ impl Board {
     }
 
     /// Returns posts of a topic with their places, from the one behind `after` on, some 512 KiB of them;
-    /// none if there is none yet.
+    /// none if there is none yet. A requester gets those of topics alone in which it posted.
     ///
     /// # Errors
     /// [`BoardError::Author`] if the reader may not read this topic.
@@ -228,6 +228,11 @@ impl Board {
     ) -> Result<Vec<(u64, Vec<u8>)>, BoardError> {
         if !self.is_reader(reader)? && !self.db.is_seated(Some(topic), reader)? {
             return Err(BoardError::Author);
+        }
+        // A case has the warrant and the packets of a request, which may be sealed.
+        let role = self.db.author(reader)?.map(|known| known.role);
+        if role == Some(Role::Requester) && self.db.count_posts(topic, Some(reader))? == 0 {
+            return Ok(Vec::new());
         }
         Ok(self.db.posts(topic, after, ANSWER_BYTES)?)
     }

@@ -68,6 +68,14 @@ pub enum StoreError {
     /// The epoch would start more than 30 days ahead, and nobody confirmed that.
     #[error("the epoch would start more than 30 days ahead")]
     StartFarAhead,
+    /// The clock is far ahead of all that the store has seen.
+    #[error("this host's clock is more than 92 days ahead of all that the store has seen")]
+    ClockAhead {
+        /// The newest time that was signed, in nanoseconds since 1970.
+        last: u64,
+        /// The clock.
+        now: u64,
+    },
     /// More machines than one record can revoke.
     #[error("one epoch can revoke at most {0} machines this way")]
     TooManyAtOnce(usize),

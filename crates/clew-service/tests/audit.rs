@@ -171,6 +171,38 @@ async fn an_audit_goes_on_where_it_ended() {
     assert!(matches!(changed, Err(AuditError::Copy(_))));
 }
 
+/// The entries stay if somebody copied them without their checkpoint: the log's own confirms them, or not.
+#[tokio::test]
+async fn a_copy_without_its_checkpoint_is_not_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let (told, log, path) = copied(dir.path()).await;
+    let (bytes, stated) = (
+        std::fs::read(&path).unwrap(),
+        dir.path().join("copy.checkpoint"),
+    );
+    std::fs::remove_file(&stated).unwrap();
+    drop(mirror(&path)); // the log does not answer
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    told.add(epoch(3), NOW);
+    assert_eq!(mirror(&path).update(&log, NOW).await.unwrap().new, 1);
+    assert!(stated.exists());
+    // Another history: without a checkpoint it proves nothing, and the copy stays.
+    std::fs::remove_file(&stated).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    for keep in [3, 2] {
+        told.keep(keep);
+        told.add(epoch(keep as u32), NOW + 1);
+        let error = mirror(&path).update(&log, NOW).await.unwrap_err();
+        assert!(matches!(error, AuditError::Unstated(_)), "{error}");
+        assert!(error.evidence().is_empty() && !stated.exists());
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+    // What no audit wrote is refused.
+    std::fs::write(&path, [&bytes[..], &[0, 1, 7]].concat()).unwrap();
+    let changed = Mirror::new(policy(), None, Vec::new()).open(&path);
+    assert!(matches!(changed, Err(AuditError::Copy(_))));
+}
+
 #[tokio::test]
 async fn a_second_history_is_a_fork() {
     let dir = tempfile::tempdir().unwrap();

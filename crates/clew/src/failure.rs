@@ -169,6 +169,12 @@ fn hint(error: &StoreError) -> Option<String> {
                 "set the clock: it is behind, or it was ahead when the newest record was made, at {last}"
             ));
         }
+        StoreError::ClockAhead { last, now } => {
+            let (last, now) = (clock::rfc3339(*last), clock::rfc3339(*now));
+            return Some(format!(
+                "the newest record is of {last}, and the clock says {now}: set it, or confirm it with --far"
+            ));
+        }
         StoreError::NameTaken(name) => {
             return Some(format!(
                 "to replace it, or a key file lost in an interrupted enrol, run clew revoke DIR \

@@ -42,8 +42,12 @@ impl Store {
 
     /// Signs entries of the outbox with the manager's key. `now` is the manager's clock.
     ///
+    /// What the database says is compared with what the manager signed before, as far as it did: whoever
+    /// writes into the database does not speak with its key about epochs and machines.
+    ///
     /// # Errors
-    /// [`StoreError::OtherGroupsKey`]; [`StoreError::Damaged`] if a body is not that of an entry.
+    /// [`StoreError::OtherGroupsKey`]; [`StoreError::Damaged`] if a body is not that of an entry, or says
+    /// anything else than the group file and the register.
     pub fn signed_for_log(
         &self,
         issuer: &IssuerKeyFile,
@@ -54,6 +58,9 @@ impl Store {
         let group = self.group.id().0;
         let signed = |entry: &OutboxEntry| {
             let body = Body::decode(entry.kind, &entry.body)?;
+            if !self.says(&body).ok()? {
+                return None;
+            }
             let signed = Entry::sign(group, now, body, &issuer.manager)?;
             Some((entry.seq, signed))
         };
@@ -62,6 +69,30 @@ impl Store {
             signed(entry).ok_or_else(|| StoreError::Damaged(format!("entry {seq} of the outbox")))
         });
         signed.collect()
+    }
+
+    /// Whether group file and register say the same. Nothing signed says who is an author.
+    fn says(&self, body: &Body) -> Result<bool, StoreError> {
+        match body {
+            Body::Group { record } => {
+                let own = self.group.epoch_id(0);
+                Ok(own.is_some_and(|own| own.0 == *record))
+            }
+            Body::Epoch { epoch, id, .. } => {
+                let own = self.group.epoch_id(*epoch);
+                Ok(own.is_some_and(|own| own.0 == *id))
+            }
+            Body::Enrolled { first, leaves } => {
+                for (index, leaf) in (*first..).zip(leaves) {
+                    let row = self.db.machine(index)?;
+                    if row.is_none_or(|row| row.entry.leaf_hash() != *leaf) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
     }
 
     /// Says that this log has the entries, each with its place, and syncs that. An entry that is marked

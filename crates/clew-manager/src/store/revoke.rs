@@ -46,12 +46,27 @@ impl EpochStart {
             return Err(StoreError::StartFarAhead);
         }
         let now = not_before_newest(group, self.now)?;
+        let last = newest_time(group);
+        if now.saturating_sub(last) > IDLE_NS && !self.far {
+            return Err(StoreError::ClockAhead { last, now });
+        }
         Ok(Self {
             now,
             start: self.start.max(now),
             ..self
         })
     }
+}
+
+/// A clock that is further ahead of all that the store has seen has to be confirmed, 92 days: a record of a
+/// wrong time cannot be taken back, and none before that time is good.
+pub const IDLE_NS: u64 = 92 * 24 * 3600 * 1_000_000_000;
+
+/// The newest time that the manager signed.
+fn newest_time(group: &GroupFile) -> u64 {
+    let made = group.epochs().last().map(|record| record.made);
+    let made = made.unwrap_or(group.genesis().created);
+    made.max(group.register().time).as_nanos()
 }
 
 /// How far the newest record may be ahead of the clock: 10 s. Another process may have made it while

@@ -25,6 +25,8 @@ pub struct Mirror {
     state: Option<LogState>,
     edge: Frontier,
     last: Option<Note>,
+    /// How many of the file's entries no checkpoint states.
+    unstated: u64,
     file: Option<(PathBuf, File)>,
 }
 
@@ -56,6 +58,11 @@ pub enum AuditError {
     /// The copy's file is of another log, or was changed.
     #[error("{}: not the copy of this log that an audit wrote", .0.display())]
     Copy(PathBuf),
+    /// The copy's file has entries, its checkpoint is missing, and the log does not show these entries.
+    #[error(
+        "{}: its checkpoint is missing, and its entries do not lead to the log's checkpoint", .0.display()
+    )]
+    Unstated(PathBuf),
     /// The log shows two histories.
     #[error(
         "the log shows two histories: its checkpoint of {} entries is not consistent with the one of {} \
@@ -105,7 +112,7 @@ impl AuditError {
             Self::Fork { old, new } | Self::Rollback { old, new } => vec![&old.0, &new.0],
             Self::Entries(note) => vec![note],
             Self::Rule { checkpoint, .. } | Self::Clock { checkpoint, .. } => vec![checkpoint],
-            Self::Log(_) | Self::Io { .. } | Self::Copy(_) => Vec::new(),
+            Self::Log(_) | Self::Io { .. } | Self::Copy(_) | Self::Unstated(_) => Vec::new(),
         }
     }
 }
@@ -123,6 +130,7 @@ impl Mirror {
             state: None,
             edge: Frontier::EMPTY,
             last: None,
+            unstated: 0,
             file: None,
         };
         if let Some(founder) = mirror.founder {
@@ -132,7 +140,8 @@ impl Mirror {
     }
 
     /// Reads the copy in a file, or makes the file. What an audit that was killed left behind its
-    /// checkpoint is cut off.
+    /// checkpoint is cut off. If there is no checkpoint, no whole entry is cut off: the log's checkpoint has
+    /// to lead to them.
     ///
     /// # Errors
     /// The file cannot be read or written, is in use, or not a copy of this log.
@@ -174,7 +183,15 @@ impl Mirror {
                 }
                 self.last = Some(note);
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                while let Some(bytes) = next(&mut reader) {
+                    let logged = Logged::decode(&bytes).filter(|own| own.entry.is_signed());
+                    end += 2 + bytes.len() as u64;
+                    self.follow(&bytes, &logged.ok_or_else(other)?)
+                        .map_err(|_| other())?;
+                }
+                self.unstated = self.edge.entries();
+            }
             Err(error) => return Err(io(error)),
         }
         drop(reader);
@@ -200,6 +217,7 @@ impl Mirror {
         let checkpoint = checked.map_err(LogClientError::from)?;
         let before = self.edge.entries();
         if checkpoint.size < before {
+            self.stated()?;
             return Err(self.went_back(note, &checkpoint));
         }
         let times = (
@@ -215,9 +233,11 @@ impl Mirror {
             }
         }
         if self.edge.root() != checkpoint.root {
+            self.stated()?;
             return Err(self.not_these(log, note, &checkpoint, before).await);
         }
         self.keep(&note)?;
+        self.unstated = 0;
         self.last = Some(note);
         let new = checkpoint.size - before;
         Ok(Audited {
@@ -304,6 +324,14 @@ impl Mirror {
             .filter(|own| own.time <= until)
             .map(|own| WallTime::from_nanos(own.time.saturating_mul(NS)))
             .collect()
+    }
+
+    /// Without a checkpoint over the copy's entries nobody knows whether the log is wrong, or the copy.
+    fn stated(&self) -> Result<()> {
+        match &self.file {
+            Some((path, _)) if self.unstated > 0 => Err(AuditError::Unstated(path.clone())),
+            _ => Ok(()),
+        }
     }
 
     fn went_back(&self, note: Note, checkpoint: &Checkpoint) -> AuditError {

@@ -104,6 +104,17 @@ impl Log {
         Ok(())
     }
 
+    /// Returns the public key of the log in a directory, without its secret key.
+    ///
+    /// # Errors
+    /// The directory is not a log's, or cannot be read.
+    pub fn public_of(dir: &Path) -> Result<VerifierKey> {
+        let path = dir.join(PUBLIC);
+        let text = std::fs::read_to_string(&path).map_err(StorageError::io(&path))?;
+        let key = text.trim_end().parse();
+        key.map_err(|_| StorageError::damaged(&path, "the log's public key"))
+    }
+
     /// Says which group a new log is of, and keeps a copy of the group file for its operator.
     ///
     /// # Errors

@@ -240,6 +240,12 @@ impl Sender {
         standing.unwrap_or_else(PoisonError::into_inner).halts()
     }
 
+    /// Whether witnesses agree with this host's clock: a log in this process halts if they do not.
+    pub fn knows_time(&self) -> bool {
+        let status = self.status.as_ref();
+        status.is_some_and(|status| *status.borrow() == Status::Open)
+    }
+
     fn change(&self, change: impl FnOnce(&mut Standing)) {
         let standing = self.standing.write();
         change(&mut standing.unwrap_or_else(PoisonError::into_inner));

@@ -38,6 +38,10 @@ const ATTEMPTED_MAX: usize = 1 << 16;
 /// For how long rounds that could not be written are told, while nobody tries again.
 const UNWRITTEN_TIME: Duration = Duration::from_secs(60);
 
+/// What is wrong if the group has a log that came after the service's start, or whose address is not known.
+const UNLOGGED: &str = "nothing is sent to the group's log: tell its address with clew manager set-log, and \
+                        start this service again";
+
 /// How a manager works.
 #[derive(Clone, Copy, Debug)]
 pub struct ManagerOptions {
@@ -143,6 +147,7 @@ impl Manager {
             refusals: Arc::clone(&manager.refusals),
             attempts: HashMap::new(),
             dirty: false,
+            is_unlogged: false,
             unwritten: None,
         };
         let thread = std::thread::spawn(move || worker.run(&received));
@@ -200,6 +205,8 @@ struct Worker<R> {
     dirty: bool,
     /// When the newest epoch was made, nanoseconds since 1970.
     last_epoch: u64,
+    /// The group has a log that this service does not send to.
+    is_unlogged: bool,
     /// Why rounds were not written, and since when, if none was written after that.
     unwritten: Option<(String, Instant)>,
 }
@@ -330,7 +337,9 @@ impl<R: CryptoRng> Worker<R> {
             let is_new = |(_, at): &(String, Instant)| at.elapsed() < UNWRITTEN_TIME;
             self.unwritten = self.unwritten.take().filter(is_new);
             self.dirty = self.unwritten.is_some(); // looked at again
-            self.set_trouble(self.unwritten.as_ref().map(|(why, _)| why.clone()));
+            let unlogged = self.is_unlogged.then(|| UNLOGGED.to_owned());
+            let unwritten = self.unwritten.as_ref().map(|(why, _)| why.clone());
+            self.set_trouble(unwritten.or(unlogged));
         }
         Ok(())
     }
@@ -338,6 +347,10 @@ impl<R: CryptoRng> Worker<R> {
     /// Brings the outbox to the log.
     fn write_log(&mut self) -> Result<(), StoreError> {
         let Some(sender) = &mut self.sender else {
+            let has_log = self.store.group().newest_log().is_some();
+            if has_log && !self.is_unlogged {
+                (self.is_unlogged, self.dirty) = (true, true);
+            }
             return Ok(());
         };
         let now = WallTime::from_nanos((self.options.clock)());
@@ -364,7 +377,11 @@ impl<R: CryptoRng> Worker<R> {
         {
             return Ok(());
         }
-        let when = EpochStart::now(now);
+        let knows = self.sender.as_ref().is_some_and(Sender::knows_time);
+        let when = EpochStart {
+            far: knows,
+            ..EpochStart::now(now)
+        };
         let made = self
             .store
             .revoke_queued(&self.issuer, when, &mut |_, _| true)?;

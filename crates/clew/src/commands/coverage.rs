@@ -368,6 +368,9 @@ mod tests {
         };
         let all = "covers a block of 3 packets of this capture: 1, 2, 3; asked for: 2";
         assert_eq!(covered(false).sentence(), all);
+        // A warrant names a signature, and nobody asked for a packet.
+        let scope = "a block of 3 packets of this capture: 1, 2, 3";
+        assert_eq!(covered(false).scope(), scope);
         let few = "covers a block of 3 or more packets of this capture: 1, 2, 3, ...; asked for: 2";
         assert_eq!(covered(true).sentence(), few);
     }

@@ -37,6 +37,22 @@ pub fn run<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     done
 }
 
+/// Runs a command that waits for the network and has nothing to end: a signal ends it wherever it waits. What
+/// it wrote, it wrote whole, and the same command goes on.
+///
+/// # Errors
+/// As [`run`]; that it was interrupted.
+pub fn run_or_stop<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    run(async {
+        tokio::select! {
+            done = command => done,
+            () = over(Until::after(None)) => {
+                Err(Failure::new("interrupted").hint("run the same command again"))
+            }
+        }
+    })
+}
+
 /// Waits until it is time to stop.
 pub async fn over(until: Until) {
     while !until.is_over() {

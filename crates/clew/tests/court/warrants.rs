@@ -98,7 +98,7 @@ fn a_court_says_what_may_be_opened() {
         "1 Js 7/26",
         "asked by   police",
         "issued by  court",
-        "only packet 1 of",
+        "  covers     only packet 1 of this capture\n",
         "in force   yes",
     ] {
         assert!(said.contains(part), "{part}: {said}");

@@ -116,6 +116,9 @@ fn what_is_missing_or_damaged_is_said() {
     assert!(serve("nothing").contains("clew log create"));
     folder.yes(&["log", "create", "new", "--origin", "new"]);
     assert!(serve("new").contains("clew log bind new --group GROUPFILE"));
+    let said = folder.ends(2, &["log", "bind", "new", "--group", GROUP]);
+    assert!(said.contains("does not name this log's key"), "{said}");
+    assert!(said.contains("clew group set-log DIR new+"), "{said}");
     let said = folder.ends(2, &["log", "create", "log", "--origin", "x"]);
     assert!(said.contains("already exists"), "{said}");
     let said = folder.ends(2, &["log", "bind", "log", "--group", GROUP]);

@@ -42,6 +42,13 @@ fn a_member_waits_for_the_log() {
         "{said}"
     );
     folder.yes(&[&join[..], &["--log-witness", named]].concat());
+    // Once more it is done already; another device is too late, and leaves nothing behind.
+    let again = folder.yes(&join);
+    assert!(again.contains("web-1 has joined: web.key"), "{again}");
+    let other_device = [&join[..join.len() - 1], &["late.key"]].concat();
+    let said = folder.ends(1, &other_device);
+    assert!(said.contains("if the machine has joined"), "{said}");
+    assert!(!folder.path("late.key.joining").exists());
     let update = [
         "update",
         "--manager",

@@ -294,6 +294,56 @@ fn a_match_is_answered_round_by_round() {
     );
 }
 
+/// What a first run was told wrongly the next one mends, and a lost directory is made again from the log.
+#[test]
+fn a_later_run_is_told_better() {
+    let story = Story::new();
+    story.warrant("1", "court", &[], "warrant");
+    let [right, wrong] = &story.folder.witnesses;
+    let url = story.manager.url.as_str();
+    let wrongly = |case| {
+        let file = story.file("1", "warrant", case).into_iter();
+        let changed = file.map(|argument| match argument {
+            _ if argument == right => wrong.as_str(),
+            _ if argument == url => "http://127.0.0.1:1/",
+            _ => argument,
+        });
+        changed.collect::<Vec<_>>()
+    };
+    for _ in 0..2 {
+        let said = story.folder.ends(2, &wrongly("case"));
+        assert!(said.contains("the log has the request now, but"), "{said}");
+    }
+    story.yes(&story.file("1", "warrant", "case"));
+    // The same request from another directory, as if that one were lost.
+    story.yes(&story.file("1", "warrant", "again"));
+    assert_eq!(story.id("again"), story.id("case"));
+    let proof =
+        |case: &str| std::fs::read_to_string(story.path(&format!("{case}/request.txt"))).unwrap();
+    let place = |case: &str| {
+        let text = proof(case);
+        text.lines()
+            .find(|line| line.starts_with("index "))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(place("again"), place("case"));
+    story.turn(&[1]);
+    assert_eq!(story.state("again"), "reviewed");
+
+    // The salt of a sealed one is nowhere else.
+    story.warrant("2", "court", &[], "warrant-2");
+    story.yes(
+        &[
+            &story.file("2", "warrant-2", "sealed")[..],
+            &["--seal", "9"],
+        ]
+        .concat(),
+    );
+    let said = story.folder.ends(2, &story.file("2", "warrant-2", "lost"));
+    assert!(said.contains("is this request, sealed"), "{said}");
+}
+
 /// Whoever is not the court, or not the requester, gets nothing; an honest request beside does.
 #[test]
 fn a_bad_request_is_refused_by_its_rule() {
@@ -331,5 +381,9 @@ fn a_bad_request_is_refused_by_its_rule() {
         story.answer("approve", index, "case-2", &[]);
     }
     story.turn(&[1, 2]);
-    story.yes(&story.fetch("case-2", "opening.txt"));
+    let said = story.yes(&story.fetch("case-2", "opening.txt"));
+    // By the number that it has in the capture that the user named.
+    let named = "packet 2 of signed (1 of the copied packets) was sent by web-1\n";
+    assert!(said.starts_with(named), "{said}");
+    assert!(said.contains("covers only packet 2 of signed\n"), "{said}");
 }

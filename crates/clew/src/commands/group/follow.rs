@@ -6,6 +6,7 @@ use super::update::{ENDED, tell, tell_end};
 use crate::cli::Update;
 use crate::clock;
 use crate::failure::{Failure, Status};
+use crate::flow::relay::Until;
 use crate::groups::read_group_file;
 use crate::random;
 use crate::secrets;
@@ -27,42 +28,62 @@ use std::time::{Duration, Instant};
 const WAIT: Duration = Duration::from_secs(45);
 /// How often the log is asked for a fresh checkpoint if there is nothing new.
 const LOOK_AGAIN: Duration = Duration::from_secs(3_600);
+/// Shortest time of a turn.
+const TURN_MIN: Duration = Duration::from_secs(1);
 /// First and longest pause after a failure; half of each is random.
 const PAUSE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
 
 pub fn run(arguments: &Update, url: &ServiceUrl) -> Result<Status, Failure> {
     let client = client(url)?;
     let logged = Logged::beside(&arguments.key, &arguments.witnesses)?;
-    crate::tunnel::run(async {
-        if !arguments.follow {
+    if !arguments.follow {
+        return crate::tunnel::run_or_stop(async {
             let done = once(arguments, &client, &logged, None).await;
-            return done.map(|_| Status::Yes).map_err(|ended| ended.failure);
-        }
-        let (mut etag, mut pause) = (None::<String>, PAUSE[0]);
-        let mut fetched = Instant::now();
-        let mut has_begun = false;
-        loop {
-            // A head that stays the same is fetched again: its epoch has to stand in a fresh checkpoint.
-            let known = etag.as_deref().filter(|_| fetched.elapsed() < LOOK_AGAIN);
-            if known.is_none() {
-                fetched = Instant::now();
-            }
-            match once(arguments, &client, &logged, known).await {
-                Ok(newest) => {
-                    etag = newest.or(etag);
-                    pause = PAUSE[0];
-                    has_begun = true;
-                }
-                Err(ended) if ended.ends(has_begun) => return Err(ended.failure),
-                Err(ended) => {
-                    mention!("clew: {}; trying again", ended.failure.message);
-                    tokio::time::sleep(jittered(pause)).await;
-                    pause = (pause * 2).min(PAUSE[1]);
-                    etag = None;
-                }
-            }
+            done.map(|_| Status::Yes).map_err(|ended| ended.failure)
+        });
+    }
+    crate::tunnel::run(async {
+        tokio::select! {
+            ended = keep_up(arguments, &client, &logged) => ended,
+            // What was written is whole, and the next start goes on.
+            () = crate::tunnel::over(Until::after(None)) => Ok(Status::Yes),
         }
     })
+}
+
+/// Turns until something ends it.
+async fn keep_up(
+    arguments: &Update,
+    client: &ManagerClient,
+    logged: &Logged,
+) -> Result<Status, Failure> {
+    let (mut etag, mut pause) = (None::<String>, PAUSE[0]);
+    let mut fetched = Instant::now();
+    let mut has_begun = false;
+    loop {
+        // A head that stays the same is fetched again: its epoch has to stand in a fresh checkpoint.
+        let known = etag.as_deref().filter(|_| fetched.elapsed() < LOOK_AGAIN);
+        if known.is_none() {
+            fetched = Instant::now();
+        }
+        let began = Instant::now();
+        match once(arguments, client, logged, known).await {
+            Ok(newest) => {
+                // However fast a manager answers.
+                tokio::time::sleep(TURN_MIN.saturating_sub(began.elapsed())).await;
+                etag = newest.or(etag);
+                pause = PAUSE[0];
+                has_begun = true;
+            }
+            Err(ended) if ended.ends(has_begun) => return Err(ended.failure),
+            Err(ended) => {
+                mention!("clew: {}; trying again", ended.failure.message);
+                tokio::time::sleep(jittered(pause)).await;
+                pause = (pause * 2).min(PAUSE[1]);
+                etag = None;
+            }
+        }
+    }
 }
 
 /// Half to all of a pause: devices that lost one service do not come back together.

@@ -3,7 +3,7 @@
 use super::remote::unanswered;
 use crate::cli::LogWitnesses;
 use crate::clock;
-use crate::commands::log::distinct;
+use crate::commands::log::{distinct, keep_evidence};
 use crate::failure::Failure;
 use clew_evidence::GroupFile;
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
@@ -129,8 +129,8 @@ impl Logged {
         let path = PathBuf::from(name);
         let text = error.evidence().join("\n");
         let failure = Failure::new(error);
-        match write_atomically(&path, text.as_bytes(), MODE_PUBLIC, IfExists::Replace) {
-            Ok(()) => failure.hint(format!("show {} to the log's witnesses", path.display())),
+        match keep_evidence(&path, text.as_bytes()) {
+            Ok(path) => failure.hint(format!("show {} to the log's witnesses", path.display())),
             Err(error) => failure.hint(Failure::io(&path, &error).message),
         }
         .no()

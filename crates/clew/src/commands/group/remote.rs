@@ -36,7 +36,7 @@ pub fn enrol(arguments: &Enrol, url: &ServiceUrl) -> Result<Status, Failure> {
         logged: Logged::beside(output, &arguments.witnesses)?,
     };
     let _lock = secrets::lock(&join.state)?;
-    crate::tunnel::run(join.run())
+    crate::tunnel::run_or_stop(join.run())
 }
 
 /// A client of a manager.

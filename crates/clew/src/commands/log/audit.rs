@@ -8,18 +8,21 @@ use crate::groups::read_group_file;
 use crate::secrets;
 use clew_evidence::{GroupFile, WallTime};
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
-use clew_log::{Checkpoint, Counts, LogState, Proof, VerifierKey};
+use clew_log::{Checkpoint, Counts, LogState, Proof, ProofError, VerifierKey};
 use clew_service::http::ServiceUrl;
 use clew_service::log::{
     AuditError, LogClient, LogClientError, Mirror, check, group_file_of, read_state,
 };
 use serde_json::json;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A log is cosigned more often.
 const FRESH: Duration = Duration::from_secs(3_600);
 const EVIDENCE: &str = "clew-log.evidence";
+/// Most files of evidence of one name.
+const EVIDENCE_MAX: usize = 1_000;
 /// Characters of a time that name its month.
 const MONTH: usize = "2026-11".len();
 
@@ -89,12 +92,35 @@ pub(super) fn broken(error: &AuditError, path: Option<&Path>) -> Failure {
     }
     let path = path.unwrap_or(Path::new(EVIDENCE));
     let text: Vec<_> = notes.iter().map(ToString::to_string).collect();
-    let text = text.join("\n");
-    match write_atomically(path, text.as_bytes(), MODE_PUBLIC, IfExists::Replace) {
-        Ok(()) => failure.hint(format!("show {} to the log's witnesses", path.display())),
+    match keep_evidence(path, text.join("\n").as_bytes()) {
+        Ok(path) => failure.hint(format!("show {} to the log's witnesses", path.display())),
         Err(error) => failure.hint(Failure::io(path, &error).message),
     }
     .no()
+}
+
+/// Writes evidence, and never over other evidence: the second file of a name gets `.2` behind it.
+/// Returns where it is.
+///
+/// # Errors
+/// The system's; [`io::ErrorKind::AlreadyExists`] if 1,000 such files are there.
+pub fn keep_evidence(path: &Path, text: &[u8]) -> io::Result<PathBuf> {
+    for number in 1..=EVIDENCE_MAX {
+        let mut name = path.as_os_str().to_owned();
+        if number > 1 {
+            name.push(format!(".{number}"));
+        }
+        let path = PathBuf::from(name);
+        if std::fs::read(&path).is_ok_and(|kept| kept == text) {
+            return Ok(path);
+        }
+        match write_atomically(&path, text, MODE_PUBLIC, IfExists::Refuse) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            written => return written.map(|()| path),
+        }
+    }
+    let why = "need a free name for evidence";
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
 }
 
 /// At which numbers of rows the group file states the register's root.
@@ -180,6 +206,11 @@ pub(super) fn compare(state: &LogState, group: &GroupFile) -> Result<(), Failure
     Ok(())
 }
 
+/// Whether the proof is wrong. If witnesses are missing, or cosigned long ago, nobody can tell.
+fn is_no(error: ProofError) -> bool {
+    !matches!(error, ProofError::Witnesses { .. })
+}
+
 fn verify_proof(path: &Path, believed: &Believed, json: bool) -> Result<Status, Failure> {
     let text = secrets::read_text(path)?;
     let proof = Proof::parse(&text);
@@ -188,7 +219,7 @@ fn verify_proof(path: &Path, believed: &Believed, json: bool) -> Result<Status, 
     let logged = check(&proof, &policy, seconds()).map_err(|error| {
         let failure = Failure::file(path, &error);
         match error {
-            LogClientError::Proof(_) => failure.no(),
+            LogClientError::Proof(error) if is_no(error) => failure.no(),
             _ => failure,
         }
     })?;
@@ -217,7 +248,7 @@ pub async fn prove(arguments: &LogProve) -> Result<Status, Failure> {
     let proof = proof.map_err(|error| {
         let failure = Failure::new(&error);
         match error {
-            LogClientError::Proof(_) => failure.no(),
+            LogClientError::Proof(error) if is_no(error) => failure.no(),
             _ => failure,
         }
     })?;
@@ -339,4 +370,27 @@ pub(super) fn log_key(believed: &Believed) -> Result<VerifierKey, Failure> {
             .hint("use --log with the key that clew log create printed")
     };
     believed.log.clone().ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_never_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fork");
+        let kept = |text: &[u8]| keep_evidence(&path, text).unwrap();
+        assert_eq!(kept(b"one"), path);
+        let second = kept(b"two");
+        assert!(second.ends_with("fork.2"), "{}", second.display());
+        assert_eq!((kept(b"one"), kept(b"two")), (path.clone(), second));
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+    }
+
+    #[test]
+    fn missing_witnesses_are_not_a_no() {
+        assert!(!is_no(ProofError::Witnesses { have: 0, need: 1 }));
+        assert!(is_no(ProofError::Inclusion) && is_no(ProofError::Origin));
+    }
 }

@@ -61,6 +61,13 @@ pub fn bind(arguments: &LogBind) -> Result<Status, Failure> {
     let path = &arguments.group;
     let group = read_group_file(path)?;
     let bytes = std::fs::read(path).map_err(|error| Failure::io(path, &error))?;
+    let key = Log::public_of(&arguments.dir)?;
+    if !group.logs().any(|log| *log.key() == key) {
+        let failure = Failure::file(path, "does not name this log's key");
+        return Err(failure.hint(format!(
+            "on the manager's host: clew group set-log DIR {key}"
+        )));
+    }
     Log::bind(&arguments.dir, &founder(&group)?, &bytes)?;
     say!(
         "{}: the log of {}",

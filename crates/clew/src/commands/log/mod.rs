@@ -7,7 +7,7 @@ mod manager;
 mod ring;
 mod serve;
 
-pub use audit::smallest_quorum;
+pub use audit::{keep_evidence, smallest_quorum};
 pub use keys::{create_for, new_key};
 pub use manager::add_by_manager;
 pub use serve::Started;
@@ -27,15 +27,15 @@ pub fn run(command: Log) -> Result<Status, Failure> {
         Log::CreateWitness(arguments) => keys::create_witness(&arguments),
         Log::Serve(arguments) => crate::tunnel::run(serve::log(&arguments)),
         Log::Witness(arguments) => crate::tunnel::run(serve::witness(&arguments)),
-        Log::Publish(arguments) => crate::tunnel::run(manager::publish(&arguments)),
-        Log::Add(arguments) => crate::tunnel::run(entries::add(&arguments)),
-        Log::Anchor(arguments) => crate::tunnel::run(entries::anchor(&arguments)),
+        Log::Publish(arguments) => crate::tunnel::run_or_stop(manager::publish(&arguments)),
+        Log::Add(arguments) => crate::tunnel::run_or_stop(entries::add(&arguments)),
+        Log::Anchor(arguments) => crate::tunnel::run_or_stop(entries::anchor(&arguments)),
         Log::AnchorRing(arguments) => crate::tunnel::run(ring::anchor(&arguments)),
-        Log::Result(arguments) => crate::tunnel::run(entries::result(&arguments)),
-        Log::Unseal(arguments) => crate::tunnel::run(entries::unseal(&arguments)),
-        Log::Verify(arguments) => crate::tunnel::run(audit::verify(&arguments)),
-        Log::Count(arguments) => crate::tunnel::run(audit::count(&arguments)),
-        Log::Prove(arguments) => crate::tunnel::run(audit::prove(&arguments)),
+        Log::Result(arguments) => crate::tunnel::run_or_stop(entries::result(&arguments)),
+        Log::Unseal(arguments) => crate::tunnel::run_or_stop(entries::unseal(&arguments)),
+        Log::Verify(arguments) => crate::tunnel::run_or_stop(audit::verify(&arguments)),
+        Log::Count(arguments) => crate::tunnel::run_or_stop(audit::count(&arguments)),
+        Log::Prove(arguments) => crate::tunnel::run_or_stop(audit::prove(&arguments)),
     }
 }
 

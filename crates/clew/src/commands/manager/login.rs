@@ -26,7 +26,7 @@ pub fn login(arguments: &ManagerLogin) -> Result<Status, Failure> {
             return Err(Failure::new(why).hint("use clew manager login DIR on the manager's host"));
         }
     };
-    let link = crate::tunnel::run(async {
+    let link = crate::tunnel::run_or_stop(async {
         let client = Client::new(&url).map_err(Failure::new)?;
         link(&client, &key).await.map_err(Failure::new)
     })?;

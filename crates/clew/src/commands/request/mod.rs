@@ -15,8 +15,8 @@ use crate::failure::{Failure, Status};
 
 pub fn run(arguments: &Request) -> Result<Status, Failure> {
     match arguments {
-        Request::File(arguments) => crate::tunnel::run(file::run(arguments)),
-        Request::Status(arguments) => crate::tunnel::run(status::run(arguments)),
-        Request::Fetch(arguments) => crate::tunnel::run(fetch::run(arguments)),
+        Request::File(arguments) => crate::tunnel::run_or_stop(file::run(arguments)),
+        Request::Status(arguments) => crate::tunnel::run_or_stop(status::run(arguments)),
+        Request::Fetch(arguments) => crate::tunnel::run_or_stop(fetch::run(arguments)),
     }
 }

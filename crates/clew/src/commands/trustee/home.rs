@@ -22,7 +22,7 @@ use crate::groups::read_group_file;
 use crate::secrets::{self, Unlock};
 use clew_evidence::GroupFile;
 use clew_keys::encryption::{self, Secret};
-use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
+use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, check_owner, write_atomically};
 use clew_keys::{AuthorKeyFile, TextFile, TrusteeKeyFile};
 use clew_service::http::ServiceUrl;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -53,7 +53,11 @@ impl Home {
             dir: dir.to_owned(),
         };
         match home.path("manager.url").is_file() {
-            true => Ok(home),
+            // Files of another user would shut the trustee's own program out.
+            true => match check_owner(dir) {
+                Ok(()) => Ok(home),
+                Err(error) => Err(Failure::io(dir, &error)),
+            },
             false => Err(Failure::file(dir, "not a trustee's directory")
                 .hint(format!("clew trustee init {}", dir.display()))),
         }

@@ -24,6 +24,10 @@ use std::time::{Duration, Instant};
 
 /// How long a request for news waits. A trustee that is stopped ends after so long at the latest.
 const WAIT: Duration = Duration::from_secs(20);
+/// Lists of news that one turn looks at.
+const LISTS_MAX: usize = 64;
+/// Shortest time of a turn.
+const TURN_MIN: Duration = Duration::from_millis(200);
 /// First and longest pause after a failure.
 const PAUSE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 /// Most posts of one topic that are read.
@@ -92,10 +96,15 @@ impl Context {
     async fn serve(&mut self) -> Result<Status, Failure> {
         let (mut wait, mut pause) = (Duration::ZERO, PAUSE[0]);
         loop {
+            let began = Instant::now();
             let turned = self.turn(wait).await;
             self.stand(&turned);
             match turned {
-                Ok(()) => (wait, pause) = (WAIT, PAUSE[0]),
+                Ok(()) => {
+                    (wait, pause) = (WAIT, PAUSE[0]);
+                    // However fast the board answers.
+                    tokio::time::sleep(TURN_MIN.saturating_sub(began.elapsed())).await;
+                }
                 Err(failure) if passing(&failure) => {
                     mention!("clew: {}; trying again", failure.message);
                     tokio::time::sleep(jittered(pause)).await;
@@ -134,9 +143,10 @@ impl Context {
     /// Looks once at everything that is new, and works on it. With a wait, first waits for news.
     async fn turn(&mut self, wait: Duration) -> Result<(), Failure> {
         let (mut at, mut wait) = (self.at()?, wait);
-        loop {
+        // However many numbers the board has: plans and requests get their turn.
+        for _ in 0..LISTS_MAX {
             let news = match self.news(at, wait).await {
-                Err(ClientError::Refused { problem, .. }) if problem.title == "after" => {
+                Err(ClientError::Refused { problem, .. }) if problem.title == "after" && at > 0 => {
                     mention!("clew: the board lost posts: looking at all of it again");
                     at = 0;
                     continue;

@@ -61,12 +61,20 @@ pub fn put(
     Ok(reviewed)
 }
 
+/// Digits of an id that name one request or plan. An empty word would name any.
+pub const ID_DIGITS_MIN: usize = 8;
+
 /// The request whose id begins with these digits.
 ///
 /// # Errors
 /// None does, or several do.
 pub fn find(dir: &Path, prefix: &str) -> Result<Option<[u8; 32]>, Failure> {
     let prefix = prefix.to_ascii_lowercase();
+    if prefix.len() < ID_DIGITS_MIN {
+        let why = format!("{prefix:?}: give at least {ID_DIGITS_MIN} digits of an id");
+        let list = format!("clew trustee list {}", dir.display());
+        return Err(Failure::new(why).hint(list));
+    }
     let all = super::topics(dir)?;
     let mut found = all
         .into_iter()
