@@ -189,9 +189,9 @@ async fn a_copy_without_its_checkpoint_is_not_cut() {
     // Another history: without a checkpoint it proves nothing, and the copy stays.
     std::fs::remove_file(&stated).unwrap();
     let bytes = std::fs::read(&path).unwrap();
-    for keep in [3, 2] {
+    for (keep, next) in [(3, 3), (2, 2)] {
         told.keep(keep);
-        told.add(epoch(keep as u32), NOW + 1);
+        told.add(epoch(next), NOW + 1);
         let error = mirror(&path).update(&log, NOW).await.unwrap_err();
         assert!(matches!(error, AuditError::Unstated(_)), "{error}");
         assert!(error.evidence().is_empty() && !stated.exists());

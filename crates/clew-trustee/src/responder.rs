@@ -7,9 +7,11 @@ use crate::rules::{Candidate, Case};
 use crate::storage::ledger;
 use crate::storage::match_state::{MatchState, Stage as MatchStage};
 use crate::storage::seen::Memory;
-use clew_evidence::{Asked, Share, Step, WallTime, gather_blinds, gather_commitments};
+use clew_evidence::{
+    Asked, CheckedGroup, Share, Step, WallTime, gather_blinds, gather_commitments,
+};
 use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
-use clew_keys::{OpeningShare, TrusteeKeyFile};
+use clew_keys::{OpeningShare, TrusteeKeyFile, files};
 use clew_log::entry::{Answer, Body, Entry};
 use clew_wire::Hex;
 use ed25519_dalek::SigningKey;
@@ -54,11 +56,48 @@ impl<'a> Responder<'a> {
     ///
     /// # Errors
     /// [`TrusteeError::Io`].
-    pub fn seen(&self) -> Result<Option<approval::Seen>, TrusteeError> {
+    pub fn seen(&self, group: &CheckedGroup) -> Result<Option<approval::Seen>, TrusteeError> {
         match Memory::is_kept(&self.stem) {
             true => Memory::lock(&self.stem)?.read(),
-            false => Ok(None),
+            false => self.of_earlier_keys(group),
         }
+    }
+
+    /// What the trustee saw when it worked with another key that lies beside this one: a new opening key
+    /// makes nobody forget. Whoever has its own memory does not ask others, so nobody waits for each other.
+    fn of_earlier_keys(
+        &self,
+        group: &CheckedGroup,
+    ) -> Result<Option<approval::Seen>, TrusteeError> {
+        let folder = files::directory(&self.stem);
+        let failed = |error| TrusteeError::Io {
+            path: folder.to_owned(),
+            error,
+        };
+        let own = format!("trustee-{}-", self.key.trustee().index());
+        let mut newest: Option<approval::Seen> = None;
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let is_memory = path.extension().is_some_and(|ending| ending == "log");
+            if !is_memory || !name.is_some_and(|name| name.starts_with(&own)) {
+                continue;
+            }
+            let seen = Memory::lock(&path.with_extension(""))?.read()?;
+            let of_group = |seen: &approval::Seen| {
+                let id = group.epoch_id(seen.epoch);
+                id.is_some_and(|id| id.0 == seen.epoch_id)
+            };
+            let is_newer = |seen: &approval::Seen| {
+                newest
+                    .as_ref()
+                    .is_none_or(|newest| (seen.epoch, seen.size) > (newest.epoch, newest.size))
+            };
+            if let Some(seen) = seen.filter(|seen| of_group(seen) && is_newer(seen)) {
+                newest = Some(seen);
+            }
+        }
+        Ok(newest)
     }
 
     /// Checks everything that has to hold before a decision, but keeps no ledger: for the operator to
@@ -212,7 +251,11 @@ impl<'a> Responder<'a> {
             return Ok(asked);
         }
         let memory = Memory::lock(&self.stem)?;
-        let seen = approval::check(case, trustee, stage, memory.read()?, now)?;
+        let last = match memory.read()? {
+            None => self.of_earlier_keys(case.group)?,
+            last => last,
+        };
+        let seen = approval::check(case, trustee, stage, last, now)?;
         seen.map_or(Ok(()), |seen| memory.write(&seen))?;
         Ok(asked)
     }

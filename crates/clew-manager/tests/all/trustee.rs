@@ -526,3 +526,31 @@ fn the_state_between_steps_is_secret_and_whole() {
     fs::write(&state, good).unwrap();
     comparison.reveal(1, &commitments).unwrap();
 }
+
+/// A new key of a trustee begins with what its other keys saw of the group's log.
+#[test]
+fn a_new_key_does_not_forget_the_log() {
+    let acme = TestGroup::new(Scheme::Xr);
+    let (group, path) = (acme.checked(), acme.trustee_path(1));
+    let memory = |name: &str, id: [u8; 32], size: u64| {
+        let mut payload = 0_u32.to_be_bytes().to_vec();
+        payload.extend(id);
+        payload.extend([3; 32]);
+        payload.extend(size.to_be_bytes());
+        payload.extend([4; 32]);
+        let text = clew_evidence::armor::encode("c", "clew-trustee-log-1", &payload);
+        std::fs::write(path.with_file_name(name), text).unwrap();
+    };
+    let key = acme.trustee(1);
+    let seen = || {
+        let responder = Responder::new(&key, &path).unwrap();
+        responder.seen(&group).unwrap().map(|seen| seen.size)
+    };
+    let own = group.epoch_id(0).unwrap().0;
+    memory("trustee-1-aa.log", [9; 32], 20); // of another group
+    memory("trustee-2-aa.log", own, 30); // of another trustee
+    assert_eq!(seen(), None);
+    memory("trustee-1-bb.log", own, 7);
+    memory("trustee-1-cc.log", own, 9);
+    assert_eq!(seen(), Some(9));
+}

@@ -57,12 +57,12 @@ impl Certificate {
             path: dir.join(KEY),
             error,
         };
-        let key = match fs::read_to_string(&path) {
+        let key = match fs::read_to_string(&path).map(Zeroizing::new) {
             Ok(text) => KeyPair::from_pem(&text).map_err(damaged)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // Not Ed25519: no browser takes a certificate of such a key.
                 let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(damaged)?;
-                let pem = key.serialize_pem();
+                let pem = Zeroizing::new(key.serialize_pem());
                 files::write_atomically(&path, pem.as_bytes(), MODE_SECRET, IfExists::Refuse)
                     .map_err(io(&path))?;
                 key
@@ -74,8 +74,13 @@ impl Certificate {
         let certificate = params.self_signed(&key).map_err(damaged)?;
         let path = dir.join(CERTIFICATE);
         let pem = certificate.pem();
-        files::write_atomically(&path, pem.as_bytes(), MODE_PUBLIC, IfExists::Replace)
-            .map_err(io(&path))?;
+        let written =
+            files::write_atomically(&path, pem.as_bytes(), MODE_PUBLIC, IfExists::Replace);
+        match written {
+            // The file of an earlier start has the same key: a full disk stops no service.
+            Err(_) if path.exists() => {}
+            written => written.map_err(io(&path))?,
+        }
         Ok(Self {
             chain: vec![certificate.der().clone()],
             key,

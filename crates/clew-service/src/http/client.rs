@@ -19,6 +19,9 @@ use tower::ServiceExt;
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
+/// Longest wait for any byte: longer than a service waits for news.
+const SILENCE: Duration = Duration::from_secs(90);
+
 /// Largest body of a refusal that is read, in bytes.
 const PROBLEM_MAX: usize = 16 << 10;
 /// Characters of it that are shown.
@@ -119,6 +122,7 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT_WAIT)
+            .read_timeout(SILENCE)
             .build()
             .map_err(failed)?;
         Ok(Self {

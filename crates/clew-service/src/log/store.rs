@@ -111,7 +111,7 @@ impl Log {
     pub fn public_of(dir: &Path) -> Result<VerifierKey> {
         let path = dir.join(PUBLIC);
         let text = std::fs::read_to_string(&path).map_err(StorageError::io(&path))?;
-        let key = text.trim_end().parse();
+        let key = text.trim_end().parse::<VerifierKey>();
         key.map_err(|_| StorageError::damaged(&path, "the log's public key"))
     }
 

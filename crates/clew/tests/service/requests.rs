@@ -2,6 +2,7 @@
 //! requester, a court. Every process may be killed and asked again.
 
 use crate::folder::{Folder, GROUP, Served, metric, until, wait};
+use clew_report::{read_bundle, write_bundle};
 use clew_service::http::Client;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -204,6 +205,41 @@ fn strangers_get_no_rows(story: &Story) {
     });
 }
 
+/// With proofs of the request and of both decisions a judge has no caveat about the log.
+fn what_the_log_shows_is_said(story: &Story, of_request: &Value) {
+    let about_log = |judged: &Value| -> Vec<String> {
+        let caveats = judged["caveats"].as_array().unwrap().iter();
+        let names = caveats.map(|caveat| caveat["name"].as_str().unwrap().to_owned());
+        names
+            .filter(|name| ["not-requested", "not-decided", "log-given-up"].contains(&&**name))
+            .collect()
+    };
+    assert_eq!(about_log(of_request), ["not-decided"]);
+    let judge = |of: &[&str]| -> Value {
+        let said = story.yes(&[&["judge", "--json"][..], of].concat());
+        serde_json::from_str(&said).unwrap()
+    };
+    let bare = judge(&["--group", GROUP, "opening.txt", "signed"]);
+    assert_eq!(about_log(&bare), ["not-requested"]);
+    let bundle = ["bundle", "--group", GROUP, "opening.txt", "signed"];
+    story.yes(&[&bundle[..], &["--case", "case", "-o", "case.zip"]].concat());
+    let whole = judge(&["case.zip"]);
+    assert!(about_log(&whole).is_empty(), "{whole}");
+    // A decision that is there twice does not count for another trustee.
+    let path = |name: &str| story.folder.path(name);
+    let mut files = read_bundle(&std::fs::read(path("case.zip")).unwrap()).unwrap();
+    let own = |name: &String| name.starts_with("decision-");
+    let names: Vec<String> = files.keys().filter(|name| own(name)).cloned().collect();
+    files.insert(names[0].clone(), files[&names[1]].clone());
+    std::fs::write(path("twice.zip"), write_bundle(files).unwrap()).unwrap();
+    let said = story.folder.clew(&["judge", "twice.zip"]);
+    let said = (said.status.code(), String::from_utf8(said.stderr).unwrap());
+    assert!(
+        said.0 == Some(1) && said.1.contains("(rule files)"),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn an_opening_goes_from_the_court_to_the_evidence() {
     let story = Story::new();
@@ -257,6 +293,7 @@ fn an_opening_goes_from_the_court_to_the_evidence() {
     assert_eq!(judged["machine"], "web-1");
     assert_eq!(judged["requested"]["witnesses"], 1);
     assert!(judged["requested"]["place"].as_u64().unwrap() > 0);
+    what_the_log_shows_is_said(&story, &judged);
     let counted = ["log", "count", "log", "--group", GROUP, "--json"];
     let counted: Value = serde_json::from_str(&story.yes(&counted)).unwrap();
     assert_eq!(counted["months"][0]["openings"], 1, "{counted}");

@@ -67,7 +67,7 @@ struct Got {
 
 impl Fetch<'_> {
     async fn run(self) -> Result<Status, Failure> {
-        let got = match self.kept()? {
+        let mut got = match self.kept()? {
             Some(got) => got,
             None => {
                 let got = self.wait().await?;
@@ -86,6 +86,7 @@ impl Fetch<'_> {
         self.exchange.say(self.folder.topic(), &result).await?;
         let output = &self.arguments.out.output;
         crate::secrets::write_same(output, &text, clew_keys::files::MODE_PUBLIC)?;
+        self.add_proofs(&mut got)?;
         let capture = self.folder.capture();
         let mut matter = Matter::of(&capture, self.folder.asked.evidence)?;
         matter.coverage.original = self.folder.settings.original;
@@ -99,6 +100,25 @@ impl Fetch<'_> {
         );
         let is_no = self.filing.is_match && !got.judgement.signed;
         Ok(Status::of(is_no, false))
+    }
+
+    /// Adds what the case's own proofs of the log show. Without them the judgement says so.
+    fn add_proofs(&self, got: &mut Got) -> Result<(), Failure> {
+        let (Some(filed), decisions) = (self.folder.proof()?, self.folder.decisions()?) else {
+            return Ok(());
+        };
+        let policy = &self.folder.policy;
+        let shown = got.judgement.requested(
+            &got.group,
+            &self.request,
+            (&filed, &decisions[..]),
+            &policy.witnesses,
+            policy.threshold,
+        );
+        if let Err(fault) = shown {
+            mention!("warning: the case's proofs of the log were not used: {fault}");
+        }
+        Ok(())
     }
 
     /// The evidence of an earlier fetch, judged again.

@@ -23,6 +23,8 @@ const WARRANT: &str = "warrant.txt";
 const PACKETS: &str = "packets";
 const MACHINE: &str = "machine";
 const PROOF: &str = "request.txt";
+/// Trustees that a group can have.
+const TRUSTEES_MAX: u8 = 32;
 const EVIDENCE: &str = "evidence.txt";
 const NEWEST: &str = "newest.clew";
 
@@ -202,8 +204,17 @@ impl Folder {
 
     /// Keeps the log's proof of a trustee's yes.
     pub fn put_decision(&self, trustee: u8, proof: &Proof) -> Result<(), Failure> {
-        let name = format!("decision-{trustee}.txt");
-        put(&self.dir.join(name), proof.to_string().as_bytes())
+        put(
+            &self.dir.join(decision(trustee)),
+            proof.to_string().as_bytes(),
+        )
+    }
+
+    /// The log's proofs of trustees' yes that were kept.
+    pub fn decisions(&self) -> Result<Vec<Proof>, Failure> {
+        let paths = (1..=TRUSTEES_MAX).map(|trustee| self.dir.join(decision(trustee)));
+        let kept = paths.filter(|path| path.exists());
+        kept.map(|path| super::super::shown::proof(&path)).collect()
     }
 
     /// The evidence of an earlier fetch.
@@ -306,4 +317,9 @@ fn machine(path: &Path) -> Result<Option<CaseMachine>, Failure> {
 fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_atomically(path, bytes, MODE_SECRET, IfExists::Replace)
         .map_err(|error| Failure::io(path, &error))
+}
+
+/// The name of the file with a trustee's decision: as in bundles.
+fn decision(trustee: u8) -> String {
+    format!("decision-{trustee}.txt")
 }

@@ -29,7 +29,7 @@ impl<'a> LogView<'a> {
         let note = answering.exchange.log.checkpoint().await;
         let note = note.map_err(unreachable)?;
         let size = Checkpoint::parse(note.text()).map_or(0, |own| own.size);
-        let seen = responder.seen().map_err(Failure::new)?;
+        let seen = responder.seen(answering.group).map_err(Failure::new)?;
         let mut consistency = Vec::new();
         // Of another log, or of one that went back, there is nothing to prove: the rules say so.
         if let Some(seen) = seen.filter(|seen| seen.size > 0 && seen.size < size) {

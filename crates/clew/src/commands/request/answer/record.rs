@@ -201,7 +201,8 @@ impl Record {
         })
     }
 
-    /// Whether the operator decided something that is not in the log yet, or nothing was checked yet.
+    /// Whether the operator decided something that is not in the log yet, nothing was checked yet, or the last
+    /// turn could not do what was ordered.
     pub fn is_pending(&self) -> Result<bool, Failure> {
         let order = self.order()?.map(|order| order.body);
         let order = match order {
@@ -210,7 +211,8 @@ impl Record {
         };
         let decision = self.decision()?.map(|(_, answer)| answer);
         let is_open = order.is_some() && decision != order && decision != Some(Answer::Yes);
-        Ok(is_open || self.review()?.is_none())
+        // What could not be done is tried again: a clock or a cache may be right by then.
+        Ok(is_open || self.review()?.is_none() || self.trouble()?.is_some())
     }
 
     /// All messages that were made.

@@ -87,7 +87,7 @@ pub async fn turn(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<Str
         Record::at(answering.dir, topic).forget();
         return Ok(said);
     };
-    let (key, responder) = match key_of(answering, &case) {
+    let (key, responder) = match key_of(answering, &case)? {
         Some((file, key)) => {
             let responder = Responder::new(key, file).map_err(|error| Failure::io(file, &error))?;
             (key, responder)
@@ -154,7 +154,8 @@ async fn case(
         });
         let Some(logged) = of else { continue };
         let found = (case.as_ref().clone(), author, logged.logged);
-        if asked_of(answering.group, case).is_some_and(|request| request.logged_id() == *topic) {
+        let request = asked_of(answering.group, case)?;
+        if request.is_some_and(|request| request.logged_id() == *topic) {
             return Ok(Some(found));
         }
         other.get_or_insert(found);
@@ -162,10 +163,13 @@ async fn case(
     Ok(other)
 }
 
-/// The request that a case makes, as far as it can be read.
-fn asked_of(group: &CheckedGroup, case: &CaseFile) -> Option<Request> {
-    let path = tempfile::NamedTempFile::new().ok()?;
-    std::fs::write(path.path(), &case.capture).ok()?;
+/// The request that a case makes, as far as the case can be read.
+///
+/// # Errors
+/// The disk: that says nothing about the case.
+fn asked_of(group: &CheckedGroup, case: &CaseFile) -> Result<Option<Request>, Failure> {
+    let path = tempfile::NamedTempFile::new().map_err(Failure::new)?;
+    std::fs::write(path.path(), &case.capture).map_err(|error| Failure::io(path.path(), &error))?;
     let machine = case.machine.clone();
     let asked = Asked::new(
         group,
@@ -174,17 +178,24 @@ fn asked_of(group: &CheckedGroup, case: &CaseFile) -> Option<Request> {
         case.frame.into(),
         machine,
     );
-    Some(asked.ok()?.request)
+    Ok(asked.ok().map(|asked| asked.request))
 }
 
-/// The key that has a share of the epoch of the case's packet, as far as that can be read.
+/// The key that has a share of the epoch of the case's packet, as far as the case can be read.
+///
+/// # Errors
+/// As [`asked_of`].
 fn key_of<'a>(
     answering: &Answering<'a>,
     case: &CaseFile,
-) -> Option<&'a (std::path::PathBuf, TrusteeKeyFile)> {
-    let request = asked_of(answering.group, case)?;
-    let since = answering.group.sharing(request.epoch)?.ok()?.since;
-    answering.keys.iter().find(|(_, key)| key.since == since)
+) -> Result<Option<&'a (std::path::PathBuf, TrusteeKeyFile)>, Failure> {
+    let Some(request) = asked_of(answering.group, case)? else {
+        return Ok(None);
+    };
+    let sharing = answering.group.sharing(request.epoch);
+    let since = sharing.and_then(|sharing| Some(sharing.ok()?.since));
+    let mut keys = answering.keys.iter();
+    Ok(since.and_then(|since| keys.find(|(_, key)| key.since == since)))
 }
 
 impl Open<'_> {
