@@ -204,6 +204,24 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
+        StoreError::RegisterMoved => "run the command again",
+        StoreError::Busy(_) => "wait for the other command, then run this one again",
+        StoreError::Served(_) => "use the service that runs, or stop it",
+        StoreError::NoFactoryOf(_) => "use the prefix that the batch was made with",
+        StoreError::FactoryOver => "use --until with a later time",
+        StoreError::AuthorAdmitted(_) | StoreError::NoAuthor(_) => {
+            "clew manager authors DIR lists them"
+        }
+        StoreError::AuthorNameTaken(_) => "use --name with another name",
+        StoreError::NotOffered => "answer the device's request first",
+        _ => return stored(error).map(str::to_owned),
+    };
+    Some(hint.to_owned())
+}
+
+/// The same, if it is about the store as a whole or its database.
+fn stored(error: &StoreError) -> Option<&'static str> {
+    let hint = match error {
         StoreError::Halted(_) => {
             "stop the other manager. If this store is the right one, give the group a new log: clew \
              group set-log DIR"
@@ -229,19 +247,9 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::NoGroup(_) => {
             "if clew group create was interrupted, remove the directory and create the group again"
         }
-        StoreError::RegisterMoved => "run the command again",
-        StoreError::Busy(_) => "wait for the other command, then run this one again",
-        StoreError::Served(_) => "use the service that runs, or stop it",
-        StoreError::NoFactoryOf(_) => "use the prefix that the batch was made with",
-        StoreError::FactoryOver => "use --until with a later time",
-        StoreError::AuthorAdmitted(_) | StoreError::NoAuthor(_) => {
-            "clew manager authors DIR lists them"
-        }
-        StoreError::AuthorNameTaken(_) => "use --name with another name",
-        StoreError::NotOffered => "answer the device's request first",
         _ => return None,
     };
-    Some(hint.to_owned())
+    Some(hint)
 }
 
 impl From<SignError> for Failure {

@@ -81,6 +81,14 @@ fn next_place(store: &Store) -> Result<u64, StoreError> {
     Ok(store.last_place()?.map_or(0, |place| place + 1))
 }
 
+/// Whether an entry tells of the group's own history: machines and epochs.
+fn is_of_group(body: &Body) -> bool {
+    matches!(
+        body,
+        Body::Group { .. } | Body::Enrolled { .. } | Body::Epoch { .. }
+    )
+}
+
 /// The entries that the log may have from this store, which was killed before it marked them.
 struct Known {
     waiting: VecDeque<Body>,
@@ -107,7 +115,7 @@ impl Known {
     fn check(&mut self, store: &Store, bytes: &[u8]) -> Result<(), BehindError> {
         let logged = Logged::decode(bytes);
         let entry = logged.ok_or(LogClientError::Answer("an entry"))?.entry;
-        if entry.author != self.manager {
+        if entry.author != self.manager || !is_of_group(&entry.body) {
             return Ok(());
         }
         match self.waiting.pop_front() {

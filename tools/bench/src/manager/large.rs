@@ -98,7 +98,7 @@ impl Large {
             Case::new(
                 format!("{name}-find"),
                 "an opening's row: from its base, by the index, with its proof",
-                || assert_eq!(self.find(store), Some(members - 1)),
+                move || assert_eq!(self.find(store), Some(members - 1)),
             ),
             Case::with_input(
                 format!("{name}-row"),

@@ -40,10 +40,11 @@ impl World {
     fn new(runtime: &Runtime, socket: Option<&Path>, large: &Large) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let [small_dir, large_dir] = ["small", "large"].map(|name| folder.path().join(name));
-        let made = Issuing::new(Scheme::Xr, quorum(1, 1)).store;
+        let made = Issuing::new(Scheme::Xr, quorum(1, 1));
         let mut backup = Vec::new();
         let url = socket.map(cluster::fresh);
         let small = made
+            .store
             .backup(&mut backup, true, NOW, None)
             .and_then(|_| Store::restore(&mut &backup[..], &small_dir, url.as_deref(), None))
             .and_then(|_| Store::open(&small_dir))
