@@ -119,6 +119,12 @@ fn an_operator_decides_in_a_browser() {
     let refused = events.iter().find(|event| event["what"] == "refused");
     assert_eq!(refused.unwrap()["rule"], "warrant-scope");
     assert_eq!(story.count("case-1", "approved"), 1);
+    // The requester sees it on the manager's pages.
+    let login = ["manager", "login", "--manager", &story.manager.url];
+    let link = story.yes(&[&login[..], &["--key", "police.key"]].concat());
+    let seen = json!({ "page": "pages/requests", "expect": "approved by 1 of 2" });
+    let more = json!({ "login": link.trim(), "acts": [seen] });
+    look(&story.manager, &["pages/requests"], more);
     // One trustee alone opens nothing; the second one's operator uses the command.
     story.folder.ends(2, &story.fetch("case-1", "opening.txt"));
     story.turn(&[2]);
@@ -314,6 +320,31 @@ fn a_warrant_that_expired_opens_nothing() {
         (1, 1)
     );
     story.folder.ends(2, &story.fetch("case", "opening.txt"));
+    a_policy_waives_and_limits(&story);
+}
+
+/// Trustee 3's policy waives that a warrant is in force; that of trustee 1 has one request a day.
+fn a_policy_waives_and_limits(story: &Story) {
+    let add = |trustee: u8, line: &str| {
+        let path = story.path(&format!("t{trustee}/policy.toml"));
+        let policy = fs::read_to_string(&path).unwrap();
+        fs::write(path, policy + line).unwrap();
+    };
+    story.answer("approve", 3, "case", &[]);
+    story.turn(&[3]);
+    assert_eq!(story.state("case"), "expired");
+    add(3, "waive = [\"warrant-expired\"]\n");
+    story.turn(&[3]);
+    assert_eq!(story.state("case"), "computed", "{}", story.status("case"));
+    add(1, "requests-per-day = 1\n");
+    story.warrant("2", "court", &[], "warrant-2");
+    story.filed("2", "warrant-2", &[], "case-2");
+    story.answer("approve", 1, "case-2", &[]);
+    story.turn(&[1]);
+    let seen = story.seen(1, "case-2");
+    let trouble = seen["trouble"].as_str().unwrap_or_default();
+    assert!(trouble.contains("in 24 hours"), "{seen}");
+    assert_eq!(story.count("case-2", "approved"), 0);
 }
 
 /// Trustee 1 answers a request with its share of another packet, by a program of its own: it is named, and the
