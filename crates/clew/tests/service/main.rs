@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod browser;
+mod cases;
 mod faults;
 mod floods;
 mod folder;
