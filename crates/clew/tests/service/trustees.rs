@@ -133,6 +133,11 @@ fn an_operator_decides_in_a_browser() {
     story.turn(&[2]);
     story.yes(&story.fetch("case-1", "opening.txt"));
     assert_eq!(story.judged("opening.txt", "case-1")["machine"], "web-1");
+    // An auditor reads the whole log over the network, and finds nothing amiss.
+    let (log, witness) = (&story.folder.log, &story.folder.witnesses[0]);
+    let verify = ["log", "verify", &story.log.url, "--group", GROUP];
+    let audited = story.yes(&[&verify[..], &["--log", log, "--witness", witness]].concat());
+    assert!(audited.contains("opening"), "{audited}");
 }
 
 /// Killed at any moment: nothing is lost, nothing is there twice, and a retry finishes.
