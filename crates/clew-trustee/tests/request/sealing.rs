@@ -21,9 +21,6 @@ fn a_sealed_share_is_for_one_reader_request_author_and_attempt() {
     let mut rng = ChaCha20Rng::from_seed([3; 32]);
     let own = author(2);
     let sealed = sealed_share(&share, &reader.public(), &own, 0, &mut rng).unwrap();
-    let open = |bytes: &[u8], key: &SealKey, request: &Request, of| {
-        open_share(bytes, key, request, of).is_some()
-    };
     let request = &share.request;
     assert!(open(&sealed, &reader, request, (&own, 2, 0)));
     let other = Request {
@@ -51,4 +48,8 @@ fn a_sealed_share_is_for_one_reader_request_author_and_attempt() {
     };
     let sealed = sealed_share(&lie, &reader.public(), &own, 0, &mut rng).unwrap();
     assert!(!open(&sealed, &reader, request, (&own, 2, 0)));
+}
+
+fn open(sealed: &[u8], key: &SealKey, request: &Request, of: (&[u8; 32], u8, u8)) -> bool {
+    open_share(sealed, key, request, of).is_some()
 }
