@@ -137,7 +137,7 @@ fn an_operator_decides_in_a_browser() {
     let (log, witness) = (&story.folder.log, &story.folder.witnesses[0]);
     let verify = ["log", "verify", &story.log.url, "--group", GROUP];
     let audited = story.yes(&[&verify[..], &["--log", log, "--witness", witness]].concat());
-    assert!(audited.contains("opening"), "{audited}");
+    assert!(audited.contains("requests  2"), "{audited}");
 }
 
 /// Killed at any moment: nothing is lost, nothing is there twice, and a retry finishes.
