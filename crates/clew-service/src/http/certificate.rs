@@ -109,7 +109,7 @@ impl Certificate {
     }
 
     /// How a server shows it.
-    pub(super) fn server_config(&self) -> Result<rustls::ServerConfig, rustls::Error> {
+    pub(crate) fn server_config(&self) -> Result<rustls::ServerConfig, rustls::Error> {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.serialize_der()));
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         let mut config = rustls::ServerConfig::builder_with_provider(provider.into())

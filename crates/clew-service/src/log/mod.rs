@@ -22,7 +22,7 @@ pub use backup::LogBackup;
 pub use client::{LogClient, LogClientError, check};
 pub use cosigning::{COSIGN_AGAIN, Status};
 pub use mirror::{AuditError, Audited, Mirror};
-pub use pages::LogPages;
+pub use pages::{LogPages, SmallestQuorum};
 pub use service::{LogOptions, LogService, Metrics};
 pub(crate) use store::make_dir;
 pub use store::{

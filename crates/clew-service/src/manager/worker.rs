@@ -86,6 +86,11 @@ impl std::fmt::Debug for Job {
 }
 
 impl Manager {
+    /// What the feed has, and when that changes.
+    pub fn feed(&self) -> watch::Receiver<Arc<Feed>> {
+        self.feed.clone()
+    }
+
     /// Starts the thread. It ends, with everything published, when all clones are dropped.
     ///
     /// # Errors

@@ -3,4 +3,5 @@
 
 mod log;
 mod run;
+mod sealing;
 mod states;

@@ -113,7 +113,7 @@ impl World {
         Progress::of(&self.filing, &self.posts, &policy(), now)
     }
 
-    fn step(&self, by: u8, step: Step) -> Box<Share> {
+    pub fn step(&self, by: u8, step: Step) -> Box<Share> {
         Box::new(Share {
             request: self.request.clone(),
             trustee: trustee(by),

@@ -4,6 +4,7 @@
 
 mod answers;
 mod browser;
+mod cases;
 mod defences;
 mod ends;
 mod faults;

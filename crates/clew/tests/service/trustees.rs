@@ -3,6 +3,7 @@
 use crate::browser::look;
 use crate::folder::{GROUP, Served, copy_folder, until, wait};
 use crate::requests::Story;
+use crate::skipped::skipped;
 use clew_evidence::Share;
 use clew_keys::post::BoardId;
 use clew_keys::{AuthorKeyFile, TextFile};
@@ -65,7 +66,7 @@ impl Story {
     }
 
     /// How many events of a kind a request has.
-    fn count(&self, case: &str, what: &str) -> usize {
+    pub fn count(&self, case: &str, what: &str) -> usize {
         let status = self.status(case);
         let events = status["events"].as_array().unwrap();
         events.iter().filter(|event| event["what"] == what).count()
@@ -119,6 +120,12 @@ fn an_operator_decides_in_a_browser() {
     let refused = events.iter().find(|event| event["what"] == "refused");
     assert_eq!(refused.unwrap()["rule"], "warrant-scope");
     assert_eq!(story.count("case-1", "approved"), 1);
+    // The requester sees it on the manager's pages.
+    let login = ["manager", "login", "--manager", &story.manager.url];
+    let link = story.yes(&[&login[..], &["--key", "police.key"]].concat());
+    let seen = json!({ "page": "pages/requests", "expect": "approved by 1 of 2" });
+    let more = json!({ "login": link.trim(), "acts": [seen] });
+    look(&story.manager, &["pages/requests"], more);
     // One trustee alone opens nothing; the second one's operator uses the command.
     story.folder.ends(2, &story.fetch("case-1", "opening.txt"));
     story.turn(&[2]);
@@ -126,6 +133,11 @@ fn an_operator_decides_in_a_browser() {
     story.turn(&[2]);
     story.yes(&story.fetch("case-1", "opening.txt"));
     assert_eq!(story.judged("opening.txt", "case-1")["machine"], "web-1");
+    // An auditor reads the whole log over the network, and finds nothing amiss.
+    let (log, witness) = (&story.folder.log, &story.folder.witnesses[0]);
+    let verify = ["log", "verify", &story.log.url, "--group", GROUP];
+    let audited = story.yes(&[&verify[..], &["--log", log, "--witness", witness]].concat());
+    assert!(audited.contains("requests  2"), "{audited}");
 }
 
 /// Killed at any moment: nothing is lost, nothing is there twice, and a retry finishes.
@@ -304,4 +316,36 @@ fn a_log_that_went_back_opens_nothing() {
     story.log = story.folder.start(&serve).ready();
     story.turn(&[1, 2]);
     assert_eq!(story.state("case"), "computed", "{}", story.status("case"));
+}
+
+/// A trustee whose clock is wrong decides nothing, and says that it is the clock.
+#[test]
+fn a_trustee_with_a_wrong_clock_gives_nothing() {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/service/clock.c");
+    let story = Story::new();
+    let shim = story.path("clock.so");
+    let built = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", shim.to_str().unwrap(), source])
+        .status();
+    if !built.is_ok_and(|built| built.success()) {
+        return skipped("cc");
+    }
+    story.warrant("1", "court", &[], "warrant");
+    story.filed("1", "warrant", &[], "case");
+    story.answer("approve", 1, "case", &[]);
+    story.answer("approve", 2, "case", &[]);
+    for shift in ["7200", "-7200", "40000000"] {
+        let mut turn = story.folder.command(&["trustee", "serve", "t1", "--once"]);
+        let turn = turn.env("LD_PRELOAD", &shim).env("CLEW_TEST_SHIFT", shift);
+        let done = turn.output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{shift}: {said}");
+        assert!(said.contains("clock"), "{shift}: {said}");
+    }
+    story.turn(&[2]);
+    let done = ["approved", "computed"].map(|what| story.count("case", what));
+    assert_eq!(done, [1, 1]);
+    // With the right time it goes on.
+    story.turn(&[1]);
+    assert_eq!(story.state("case"), "computed");
 }

@@ -161,7 +161,7 @@ fn request(shown: &Shown, state: Option<&LogState>, place: u64, filed: &Filed) -
         ("Salted hash of the warrant", hash(&filed.warrant)),
     ];
     if let Some(known) = known {
-        let words = words::state_of(known, shown.about.quorum, now);
+        let words = words::state_of(known, shown.about.quorum.get(), now);
         fields.push(("State today", html! { (words) }));
         for (trustee, time) in &known.yes {
             fields.push(("Yes", html! { "trustee " (trustee) ", " (utc(*time)) }));

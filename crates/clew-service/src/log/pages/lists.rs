@@ -92,7 +92,7 @@ pub(super) async fn requests(State(shown): State<Shown>, asked: Asked<Before>) -
                 html! { (request.signatures) },
                 html! { (words::author(state, &request.author)) },
                 html! { (request.sealed.map_or_else(|| "no".to_owned(), |end| format!("until {}", utc(end)))) },
-                html! { (words::state_of(request, shown.about.quorum, now)) },
+                html! { (words::state_of(request, shown.about.quorum.get(), now)) },
             ]
         })
         .collect();

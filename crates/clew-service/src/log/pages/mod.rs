@@ -18,6 +18,8 @@ use axum::routing::get;
 use index::Index;
 use maud::Markup;
 use serde::Deserialize;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, RwLock};
 use tokio::task::AbortHandle;
 
@@ -26,9 +28,25 @@ use tokio::task::AbortHandle;
 pub struct LogPages {
     /// Where readers reach the log, with the fingerprint of its key.
     pub url: String,
-    /// How many trustees made a quorum, at the fewest; `None` if it is not known, and then each request
-    /// with one yes counts.
-    pub quorum: Option<u8>,
+    /// How many trustees made a quorum, at the fewest. As long as it is not known, each request with one
+    /// yes counts.
+    pub quorum: SmallestQuorum,
+}
+
+/// A number of trustees that may change while a log serves: clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct SmallestQuorum(Arc<AtomicU8>);
+
+impl SmallestQuorum {
+    /// The number, if it is known.
+    pub fn get(&self) -> Option<u8> {
+        Some(self.0.load(Relaxed)).filter(|number| *number > 0)
+    }
+
+    /// Changes it. 0: it is not known.
+    pub fn set(&self, number: u8) {
+        self.0.store(number, Relaxed);
+    }
 }
 
 const LINKS: [Link; 4] = [

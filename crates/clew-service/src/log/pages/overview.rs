@@ -16,12 +16,12 @@ const OVERDUE_MAX: usize = 100;
 
 pub(super) async fn page(State(shown): State<Shown>) -> Response {
     let now = (shown.shared.clock)();
-    let counts = counts(&shown.index, shown.about.quorum.unwrap_or(1), now);
+    let counts = counts(&shown.index, shown.about.quorum.get().unwrap_or(1), now);
     let body = html! {
         (about(&shown))
         h2 { "Openings and matches" }
         @match counts {
-            Some(counts) => (counted(&counts, shown.about.quorum.is_some())),
+            Some(counts) => (counted(&counts, shown.about.quorum.get().is_some())),
             None => p { "The log has no entries yet." },
         }
         h2 { "Newest checkpoint" }

@@ -1,4 +1,4 @@
-use super::LogPages;
+use super::{LogPages, SmallestQuorum};
 use crate::log::clear_key;
 use crate::log::{Log, LogOptions, LogService};
 use axum::Router;
@@ -109,6 +109,8 @@ async fn serve(entries: Vec<Entry>) -> Served {
     for added in log.add(entries, NOW).unwrap() {
         added.unwrap();
     }
+    let quorum = SmallestQuorum::default();
+    quorum.set(1);
     let options = LogOptions {
         clock: || NOW + Duration::from_secs(3_600),
         witnesses: Vec::new(),
@@ -116,7 +118,7 @@ async fn serve(entries: Vec<Entry>) -> Served {
         tell: |_| {},
         pages: LogPages {
             url: "https://log.example/'<x>".to_owned(),
-            quorum: Some(1),
+            quorum,
         },
     };
     let service = LogService::start(log, options).unwrap();

@@ -324,6 +324,9 @@ async fn authors_see_what_their_role_shows_until_they_are_dismissed() {
         "{page}"
     );
     assert!(!page.contains("<script") && !page.contains("Factories"));
+    let requests = served.get("/pages/requests", &cookie).await;
+    assert_eq!(requests.status, StatusCode::OK);
+    assert!(requests.text().contains("Nothing yet."));
     let machines = served.get("/pages/machines", &cookie).await;
     assert_eq!(machines.status, StatusCode::FORBIDDEN);
     assert!(!machines.text().contains("script"));
@@ -333,6 +336,31 @@ async fn authors_see_what_their_role_shows_until_they_are_dismissed() {
         StatusCode::SEE_OTHER
     );
     assert_eq!(served.answer(&key).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn observers_and_strangers_read_no_requests() {
+    let mut served = serve(1);
+    let file = AuthorKeyFile::new([6; 32].into(), "eye".parse().unwrap());
+    let observer = file.public();
+    served
+        .store
+        .admit_author(&observer, Role::Observer, NOW)
+        .unwrap();
+    let cookie = served.log_in(&file.signing_key()).await;
+    let refused = served.get("/pages/requests", &cookie).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let elsewhere = served.get("/pages/requests", "").await;
+    assert_eq!(elsewhere.status, StatusCode::SEE_OTHER);
+    let cookie = served.log_in(&served.manager).await;
+    for (path, status) in [
+        ("requests", StatusCode::OK),
+        ("requests?before=18446744073709551615", StatusCode::OK),
+        ("requests?before=x", StatusCode::BAD_REQUEST),
+    ] {
+        let seen = served.get(&format!("/pages/{path}"), &cookie).await;
+        assert_eq!(seen.status, status, "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! Notices to receivers that take them, and to hostile ones.
 
 use super::{Notice, Notifier, Settings};
+use crate::http::{Certificate, Pin};
 use crate::trustee::testing::{FakeDocket, lock};
 use crate::trustee::{Docket, Metrics};
 use std::io;
@@ -8,8 +9,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 use zeroize::Zeroizing;
 
 type Got = Arc<Mutex<Vec<String>>>;
@@ -83,43 +85,45 @@ async fn webhook(manner: Manner, got: Got) -> SocketAddr {
 
 /// A mail server: says hello, asks for a password, takes mail.
 async fn mail_server(manner: Manner, got: Got) -> SocketAddr {
-    listen(move |stream| {
-        let got = got.clone();
-        async move {
-            let mut stream = BufReader::new(stream);
-            match manner {
-                Manner::Hangs => std::future::pending::<()>().await,
-                Manner::Endless => return flood(&mut stream).await,
-                Manner::Refuses => stream.write_all(b"554 no service\r\n").await?,
-                Manner::Good => stream.write_all(b"220 mail.example\r\n").await?,
-            }
-            let (mut line, mut mail) = (String::new(), String::new());
-            while stream.read_line(&mut line).await? > 0 {
-                let answer = match line.split_whitespace().next().unwrap_or_default() {
-                    "EHLO" => "250-mail.example\r\n250 AUTH PLAIN\r\n",
-                    "DATA" => "354 go on\r\n",
-                    "QUIT" => "221 bye\r\n",
-                    "AUTH" => "235 in\r\n",
-                    _ => "250 ok\r\n",
-                };
-                mail += &line;
-                stream.write_all(answer.as_bytes()).await?;
-                if line.starts_with("DATA") {
-                    line.clear();
-                    while line != ".\r\n" {
-                        line.clear();
-                        stream.read_line(&mut line).await?;
-                        mail += &line;
-                    }
-                    stream.write_all(b"250 taken\r\n").await?;
-                    lock(&got).push(std::mem::take(&mut mail));
-                }
+    listen(move |stream| take_mail(stream, manner, got.clone())).await
+}
+
+async fn take_mail(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    manner: Manner,
+    got: Got,
+) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    match manner {
+        Manner::Hangs => std::future::pending::<()>().await,
+        Manner::Endless => return flood(&mut stream).await,
+        Manner::Refuses => stream.write_all(b"554 no service\r\n").await?,
+        Manner::Good => stream.write_all(b"220 mail.example\r\n").await?,
+    }
+    let (mut line, mut mail) = (String::new(), String::new());
+    while stream.read_line(&mut line).await? > 0 {
+        let answer = match line.split_whitespace().next().unwrap_or_default() {
+            "EHLO" => "250-mail.example\r\n250 AUTH PLAIN\r\n",
+            "DATA" => "354 go on\r\n",
+            "QUIT" => "221 bye\r\n",
+            "AUTH" => "235 in\r\n",
+            _ => "250 ok\r\n",
+        };
+        mail += &line;
+        stream.write_all(answer.as_bytes()).await?;
+        if line.starts_with("DATA") {
+            line.clear();
+            while line != ".\r\n" {
                 line.clear();
+                stream.read_line(&mut line).await?;
+                mail += &line;
             }
-            Ok(())
+            stream.write_all(b"250 taken\r\n").await?;
+            lock(&got).push(std::mem::take(&mut mail));
         }
-    })
-    .await
+        line.clear();
+    }
+    Ok(())
 }
 
 fn notifier(text: &str) -> Notifier {
@@ -238,4 +242,38 @@ async fn one_channel_that_fails_does_not_keep_another_from_telling() {
     // It is not told as long as a channel tries: a restart tells again.
     assert_eq!(docket.untold().unwrap().len(), 1);
     running.abort();
+}
+
+/// The password goes to the server with the pinned key alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn mail_over_tls_is_for_the_pinned_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(dir.path(), &["localhost".to_owned()]).unwrap();
+    let config = certificate.server_config().unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let got = Got::default();
+    let taken = got.clone();
+    let at = listen(move |stream| {
+        let (acceptor, got) = (acceptor.clone(), taken.clone());
+        async move { take_mail(acceptor.accept(stream).await?, Manner::Good, got).await }
+    })
+    .await;
+    let notice = Notice {
+        subject: "Prüfung".to_owned(),
+        text: "text".to_owned(),
+    };
+    let wait = Duration::from_secs(5);
+    let to = |pin: Pin| {
+        let clear = format!("smtp://{at}");
+        let text = mail_to(at).replace(&clear, &format!("smtps://localhost:{}#{pin}", at.port()));
+        notifier(&text)
+    };
+    let other = to(Pin::of(b"another key"));
+    let error = other.channels[0].send(&notice, wait).await.unwrap_err();
+    assert!(error.contains("TLS failed"), "{error}");
+    assert_eq!(lock(&got).len(), 0);
+    let own = to(certificate.pin());
+    own.channels[0].send(&notice, wait).await.unwrap();
+    let mail = lock(&got).clone();
+    assert!(mail[0].contains("AUTH PLAIN"), "{}", mail[0]);
 }

@@ -8,7 +8,8 @@ use crate::commands::bound::Bound;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use clew_service::log::{
-    Log, LogOptions, LogPages, LogService, Status as LogStatus, WitnessAddress, group_file_of,
+    Log, LogOptions, LogPages, LogService, SmallestQuorum, Status as LogStatus, WitnessAddress,
+    group_file_of,
 };
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use std::path::Path;
@@ -19,8 +20,11 @@ pub async fn log(arguments: &LogServe) -> Result<Status, Failure> {
     let bound = Bound::at(at.listen, &at.reached, &arguments.dir)?;
     let pages = LogPages {
         url: bound.url.to_string(),
-        quorum: quorum(&arguments.dir)?,
+        quorum: SmallestQuorum::default(),
     };
+    if let Some(number) = quorum(&arguments.dir)? {
+        pages.quorum.set(number);
+    }
     let started = Started::new(log, &arguments.asked, pages)?;
     say!("{}", started.described());
     say!("url      {}", bound.url);
@@ -56,6 +60,8 @@ fn quorum(dir: &Path) -> Result<Option<u8>, Failure> {
 /// A log that serves, and what its operator is told.
 pub struct Started {
     pub service: LogService,
+    /// What the pages take for the smallest quorum.
+    pub quorum: SmallestQuorum,
     entries: u64,
     witnesses: Vec<String>,
     threshold: usize,
@@ -77,6 +83,7 @@ impl Started {
         }
         let entries = log.newest().size;
         let names = witnesses.iter().map(|own| own.key.to_string()).collect();
+        let quorum = pages.quorum.clone();
         let options = LogOptions {
             clock: clock::wall_time,
             witnesses,
@@ -86,6 +93,7 @@ impl Started {
         };
         Ok(Self {
             service: LogService::start(log, options)?,
+            quorum,
             entries,
             witnesses: names,
             threshold,

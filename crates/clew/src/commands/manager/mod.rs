@@ -14,20 +14,24 @@ use super::log::{Started, smallest_quorum};
 use crate::cli::{Manager, ManagerServe, ManagerSetLog};
 use crate::clock;
 use crate::failure::{Failure, Status};
+use crate::groups::read_group_file;
 use crate::random;
 use clew_keys::files::{IfExists, MODE_SECRET, write_atomically};
 use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{Board, LOG, LOG_URL, SERVICE_TLS, Store};
 use clew_service::board::BoardService;
 use clew_service::http::ServiceUrl;
-use clew_service::log::{Log, LogPages};
+use clew_service::log::{Log, LogPages, SmallestQuorum};
 use clew_service::manager::{
-    BehindError, ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService,
+    BehindError, Feed, ManagedLog, Manager as Service, ManagerOptions, ManagerPages, RowService,
     compare_with, compare_with_own, router,
 };
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::watch;
 
 pub fn run(arguments: &Manager) -> Result<Status, Failure> {
     match arguments {
@@ -79,6 +83,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         clock: clock::now_ns,
         tell: |line| mention!("clew: {line}"),
     };
+    let published = store.group_file_path();
     crate::tunnel::run(async {
         let mut own = own_log(&store, arguments, &url)?;
         let log = managed(&store, arguments, &url, own.as_ref()).await?;
@@ -93,6 +98,10 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
             None => say!("manager at {url}"),
         }
         own.as_ref().inspect(|own| own.warn());
+        if let Some(own) = &own {
+            let (path, quorum) = (published, own.quorum.clone());
+            tokio::spawn(follow_quorum(path, quorum, manager.feed()));
+        }
         let deleting = tokio::spawn(retention::daily(dir.clone()));
         let router = router(manager)
             .merge(board.router())
@@ -110,6 +119,22 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
             _ => Err(Failure::new("the store's thread ended")),
         }
     })
+}
+
+/// Reads the quorum again, for the public count, whenever the feed has something new. Ends with the feed.
+async fn follow_quorum(
+    path: PathBuf,
+    quorum: SmallestQuorum,
+    mut feed: watch::Receiver<Arc<Feed>>,
+) {
+    while feed.changed().await.is_ok() {
+        let path = path.clone();
+        let read = move || read_group_file(&path).map(|group| smallest_quorum(&group));
+        // A file that cannot be read is the worker's trouble: the count keeps the number that it has.
+        if let Ok(Ok(number)) = tokio::task::spawn_blocking(read).await {
+            quorum.set(number);
+        }
+    }
 }
 
 /// Starts the log in the group's directory, if that is the one that the group file names.
@@ -133,9 +158,11 @@ fn own_log(
     match log.public() == named.key() {
         true => {
             compare_with_own(store, &log).map_err(|error| behind(arguments, error))?;
+            let quorum = SmallestQuorum::default();
+            quorum.set(smallest_quorum(store.group()));
             let pages = LogPages {
                 url: url.at("log").map_err(Failure::new)?.to_string(),
-                quorum: Some(smallest_quorum(store.group())),
+                quorum,
             };
             Started::new(log, &arguments.asked, pages).map(Some)
         }

@@ -269,15 +269,14 @@ pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
 /// How far a request is, for its trustee.
 pub fn state(record: &Record) -> Result<&'static str, Failure> {
     let decision = record.decision()?.map(|(_, answer)| answer);
-    Ok(
-        match (decision, record.order()?.is_some(), record.has_given()?) {
-            (_, _, true) => "share given",
-            (Some(Answer::Yes), _, _) => "approved, in the log",
-            (Some(Answer::No(_)), _, _) => "refused, in the log",
-            (None, true, _) => "decided, not in the log yet",
-            (None, false, _) => WAITING,
-        },
-    )
+    Ok(match decision {
+        // Nothing is given before the yes is in the log.
+        Some(Answer::Yes) if record.has_given()? => "share given",
+        Some(Answer::Yes) => "approved, in the log",
+        Some(Answer::No(_)) => "refused, in the log",
+        None if record.order()?.is_some() => "decided, not in the log yet",
+        None => WAITING,
+    })
 }
 
 /// What an operator has to see before it decides.
