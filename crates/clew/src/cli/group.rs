@@ -145,7 +145,7 @@ pub struct GroupEnd {
     #[arg(long, value_name = "GROUPFILE", requires = "output")]
     pub published: Option<PathBuf>,
     /// Where to write the ended group file, with --published
-    #[arg(short, long, value_name = "FILE", requires = "published")]
+    #[arg(short, long, visible_short_alias = 'w', value_name = "FILE", requires = "published")]
     pub output: Option<PathBuf>,
     /// Address of the group's log, which then has the end of --published
     #[arg(long, value_name = "URL", requires = "published")]
