@@ -1,9 +1,11 @@
 //! What a group's log says so far, and which entry may come next (`spec/log.md` sections 3 and 4).
 
 mod counts;
+mod kept;
 mod rule;
 
 pub use counts::{Counts, Month};
+pub use kept::KeptState;
 pub use rule::Rule;
 
 use crate::Hash;

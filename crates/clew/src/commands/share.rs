@@ -240,7 +240,8 @@ fn approval_hint(rule: &Unapproved) -> Option<&'static str> {
         Unapproved::LogMissing => "use --proof with the file of clew log prove",
         Unapproved::LogOlder => "get new proofs from the log",
         Unapproved::LogConsistency => {
-            "use --consistency; without one, the log may show two histories"
+            "use --consistency with the file of clew log prove --since: without one, the log may show \
+             two histories"
         }
         Unapproved::LogDecision => "use --decide first, log the decision, then use --decision",
         _ => return None,

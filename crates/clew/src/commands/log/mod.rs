@@ -4,6 +4,7 @@ mod audit;
 mod entries;
 mod keys;
 mod manager;
+mod prove;
 mod ring;
 mod serve;
 
@@ -35,7 +36,7 @@ pub fn run(command: Log) -> Result<Status, Failure> {
         Log::Unseal(arguments) => crate::tunnel::run(entries::unseal(&arguments)),
         Log::Verify(arguments) => crate::tunnel::run(audit::verify(&arguments)),
         Log::Count(arguments) => crate::tunnel::run(audit::count(&arguments)),
-        Log::Prove(arguments) => crate::tunnel::run(audit::prove(&arguments)),
+        Log::Prove(arguments) => crate::tunnel::run(prove::prove(&arguments)),
     }
 }
 
