@@ -42,7 +42,8 @@ pub use note::{
 };
 pub use proof::{Policy, Proof, ProofError};
 pub use state::{
-    Author, CLOCK_DIFFERENCE_MAX, Counts, Founder, LogState, Month, Request, Rule, SEAL_MAX,
+    Author, CLOCK_DIFFERENCE_MAX, Counts, Founder, KeptState, LogState, Month, Request, Rule,
+    SEAL_MAX,
 };
 pub use witness::{AddCheckpoint, Refusal, Witnessed};
 

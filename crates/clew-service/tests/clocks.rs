@@ -159,6 +159,7 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
     let seen = Seen {
         witnesses: vec![witness.clone()],
         threshold: 1,
+        reads: false,
         last: None,
     };
     let group = store.group();

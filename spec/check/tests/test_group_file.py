@@ -79,6 +79,29 @@ class GroupFile(Case):
         maker.epoch(7, group_file.STEPS, b"\1" + encode_scalar(machine.x) + LATE)
         self.refuses("layout", group_file.Group, maker.file(), where=2)
 
+    def test_end(self):
+        """2.7: the last epoch has no key, nothing follows it, and the register does not grow."""
+        maker = Maker(bbs04)
+        maker.enrol("one")
+        maker.epoch(6, group_file.END, u64(3) + hash_of(b"successor"), made=6)
+        group = group_file.Group(maker.file())
+        group.check_all()
+        self.assertEqual((group.has_key(0), group.has_key(1), group.stolen()), (True, False, 1))
+        self.assertEqual(group.records[1].successor, hash_of(b"successor"))
+        maker.enrol("two")
+        self.refuses("ended", group_file.Group, maker.file(), where=3)
+        maker = Maker(bbs04)
+        maker.epoch(7, group_file.END, u64(0) + bytes(32), made=6)  # planned
+        self.refuses("ended", group_file.Group, maker.file(), where=1)
+        maker = Maker(bbs04)
+        maker.epoch(6, group_file.END, u64(0) + bytes(32), made=6)
+        self.assertEqual(group_file.Group(maker.file()).stolen(), None)
+        maker.epoch(7, group_file.LOG, b"\0", made=7)
+        self.refuses("ended", group_file.Group, maker.file(), where=2)
+        maker = Maker(bbs04)
+        maker.epoch(6, group_file.END, u64(0) + bytes(31), made=6)
+        self.refuses("layout", group_file.Group, maker.file(), where=1)
+
     def test_frame(self):
         """Rules 1 to 3"""
         data, parts = self.maker.file(), [self.maker.part(body) for body in self.bodies]

@@ -1,9 +1,11 @@
 //! What a group's log says so far, and which entry may come next (`spec/log.md` sections 3 and 4).
 
 mod counts;
+mod kept;
 mod rule;
 
 pub use counts::{Counts, Month};
+pub use kept::KeptState;
 pub use rule::Rule;
 
 use crate::Hash;
@@ -82,6 +84,8 @@ pub struct Author {
 pub struct Request {
     /// What it asks for.
     pub asks: Asks,
+    /// The request's id.
+    pub id: Hash,
     /// The requester's key.
     pub author: [u8; 32],
     /// How many signatures its warrant covers.
@@ -370,6 +374,7 @@ impl LogState {
     fn file(&mut self, place: u64, filed: &Filed, logged: &Logged) {
         let request = Request {
             asks: filed.asks,
+            id: filed.request,
             author: logged.entry.author,
             signatures: filed.signatures,
             warrant: filed.warrant,

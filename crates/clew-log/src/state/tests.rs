@@ -371,3 +371,51 @@ fn the_registers_roots_are_those_of_its_rows() {
     assert_eq!(state.register_root(4), None);
     assert_eq!(state.rows(), 3);
 }
+
+/// What is kept is what was there, and goes on the same; other bytes, keys and groups are refused.
+#[test]
+fn a_kept_state_is_the_same_state() {
+    let mut state = state();
+    state
+        .add(&said(decision(OPEN, 1, Answer::Yes), TRUSTEES[0]))
+        .unwrap();
+    state
+        .add(&said(decision(OPEN, 2, Answer::No(9)), TRUSTEES[1]))
+        .unwrap();
+    let mut edge = Frontier::EMPTY;
+    for number in 0..state.size() {
+        edge.push([number as u8; 32]).unwrap();
+    }
+    let log = key(77);
+    let kept = KeptState {
+        state: state.clone(),
+        edge: edge.clone(),
+    };
+    let bytes = kept.sign(&log);
+    let read = |bytes: &[u8]| KeptState::read(bytes, &log.verifying_key(), founder());
+    let again = read(&bytes).unwrap();
+    assert_eq!(format!("{:?}", again.state), format!("{state:?}"));
+    assert_eq!(again.edge, edge);
+    assert_eq!(again.sign(&log), bytes);
+    for place in (0..bytes.len()).step_by(7) {
+        let mut other = bytes.clone();
+        other[place] ^= 1;
+        assert!(read(&other).is_none(), "{place}");
+    }
+    for end in (0..bytes.len()).step_by(13) {
+        assert!(read(&bytes[..end]).is_none());
+    }
+    assert!(KeptState::read(&bytes, &key(78).verifying_key(), founder()).is_none());
+    let other = Founder {
+        record: [8; 32],
+        ..founder()
+    };
+    assert!(KeptState::read(&bytes, &log.verifying_key(), other).is_none());
+    // Signed, and not well formed: as a log of another version would leave it.
+    let body = &bytes[..bytes.len() - 64];
+    for cut in [1, 9, 40] {
+        let short = &body[..body.len() - cut];
+        let signed = [short, &ed25519_dalek::Signer::sign(&log, short).to_bytes()].concat();
+        assert!(read(&signed).is_none());
+    }
+}

@@ -90,12 +90,7 @@ pub fn both_roots(
         false => hashes.split_first().map(|(first, rest)| (*first, rest))?,
     };
     let shared = (before - 1).trailing_ones();
-    walk(
-        first,
-        rest,
-        (before - 1) >> shared,
-        (entries - 1) >> shared,
-    )
+    walk(first, rest, (before - 1) >> shared, (entries - 1) >> shared)
 }
 
 /// Both roots that a proof leads to, from the node that both trees have.

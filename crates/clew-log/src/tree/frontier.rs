@@ -24,6 +24,29 @@ impl Frontier {
         self.entries
     }
 
+    /// The list of so many entries with these roots of complete subtrees, the largest first. Returns `None`
+    /// if such a list has another number of them.
+    pub(crate) fn of(entries: u64, peaks: Vec<Hash>) -> Option<Self> {
+        let fits = entries <= SIZE_MAX && peaks.len() == entries.count_ones() as usize;
+        fits.then_some(Self { entries, peaks })
+    }
+
+    /// The edge of the first `entries` of a list whose nodes are known: `node` gives the root of the subtree
+    /// of 2^level entries at a place. Returns `None` if one is missing.
+    pub fn at(entries: u64, node: &mut dyn FnMut(u32, u64) -> Option<Hash>) -> Option<Self> {
+        let levels = (0..u64::BITS)
+            .rev()
+            .filter(|level| entries >> level & 1 == 1);
+        // Behind the larger subtrees; its place counts subtrees of its own size.
+        let peaks = levels.map(|level| node(level, (entries >> level) - 1));
+        Self::of(entries, peaks.collect::<Option<Vec<Hash>>>()?)
+    }
+
+    /// The roots of complete subtrees, the largest first.
+    pub(crate) fn peaks(&self) -> &[Hash] {
+        &self.peaks
+    }
+
     /// Appends a leaf hash. Returns `None`, and appends nothing, if the list is full.
     pub fn push(&mut self, leaf: Hash) -> Option<()> {
         if self.entries >= SIZE_MAX {
@@ -58,6 +81,10 @@ mod tests {
         for size in 0..70_u64 {
             assert_eq!(frontier.entries(), size);
             assert_eq!(Some(frontier.root()), root(size, at(&nodes)));
+            assert_eq!(
+                Frontier::at(size, &mut at(&nodes)).as_ref(),
+                Some(&frontier)
+            );
             frontier.push(leaf(&size.to_be_bytes())).unwrap();
         }
     }

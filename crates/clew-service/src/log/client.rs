@@ -4,7 +4,8 @@ use super::service::LogService;
 use crate::http::{Client, ClientError, ServiceUrl};
 use clew_log::entry::{self, Logged};
 use clew_log::tile::{self, Tile, WIDTH};
-use clew_log::{Hash, Note, Policy, Proof, ProofError, tree};
+use clew_log::tree::{self, Frontier};
+use clew_log::{Hash, Note, Policy, Proof, ProofError};
 use clew_wire::WallTime;
 use serde::Deserialize;
 use std::collections::btree_map::Entry;
@@ -212,6 +213,16 @@ impl LogClient {
             true => Ok(before == old.1),
             false => Err(LogClientError::Answer("a tile of its checkpoint's tree")),
         }
+    }
+
+    /// The edge of the first `before` entries, by the tiles of a log with `size` entries. Its root is what
+    /// the log says: the caller compares it.
+    ///
+    /// # Errors
+    /// The log does not answer, or serves too few nodes.
+    pub async fn edge(&self, before: u64, size: u64) -> Result<Frontier> {
+        self.with_nodes(size, |node| Frontier::at(before, node))
+            .await
     }
 
     /// Makes something of the nodes of a log of that size: once to learn which, then with them.

@@ -113,17 +113,20 @@ impl Storage {
         self.write("DELETE FROM witness WHERE key = ?1", [key])
     }
 
-    /// Calls `each` with the first `size` entries, in their order.
+    /// Calls `each` with the entries from place `first` on, before place `end`, in their order.
     pub(super) fn each_entry(
         &self,
-        size: u64,
+        first: u64,
+        end: u64,
         mut each: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let refused = |error| StorageError::database(&self.path)(error);
-        let query = "SELECT place, bytes FROM entry WHERE place < ?1 ORDER BY place";
+        let query =
+            "SELECT place, bytes FROM entry WHERE place >= ?1 AND place < ?2 ORDER BY place";
         let mut statement = self.db.prepare(query).map_err(refused)?;
-        let mut rows = statement.query([size.cast_signed()]).map_err(refused)?;
-        let mut expected = 0;
+        let range = [first.cast_signed(), end.cast_signed()];
+        let mut rows = statement.query(range).map_err(refused)?;
+        let mut expected = first;
         while let Some(row) = rows.next().map_err(refused)? {
             let place: i64 = row.get(0).map_err(refused)?;
             if place.cast_unsigned() != expected {
@@ -133,7 +136,7 @@ impl Storage {
             each(bytes.map_err(refused)?)?;
             expected += 1;
         }
-        match expected == size {
+        match expected == end {
             true => Ok(()),
             false => Err(self.damaged("an entry is missing")),
         }

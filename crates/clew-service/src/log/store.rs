@@ -6,7 +6,9 @@ use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
 use clew_keys::{LogKeyFile, TextFile};
 use clew_log::entry::{Entry, Logged};
 use clew_log::tree::Frontier;
-use clew_log::{Checkpoint, Founder, Hash, KeyKind, LogState, Note, Rule, VerifierKey, sign, tree};
+use clew_log::{
+    Checkpoint, Founder, Hash, KeptState, KeyKind, LogState, Note, Rule, VerifierKey, sign, tree,
+};
 use clew_wire::WallTime;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,6 +20,10 @@ use zeroize::Zeroizing;
 const KEY: &str = "log.key";
 const GROUP: &str = "group.clew";
 const PUBLIC: &str = "log.vkey";
+/// A state of the log, so that it starts without reading all entries. Without it, it reads them.
+const STATE: &str = "state";
+/// The state is kept after so many entries, or as many as it has parts.
+const KEPT_EVERY: u64 = 4_096;
 
 /// The files of a log beside its database, and whether they are secret.
 pub(super) const KEPT_FILES: [(&str, bool); 3] = [(KEY, true), (GROUP, false), (PUBLIC, false)];
@@ -36,6 +42,9 @@ pub struct Log {
     dir: PathBuf,
     storage: Storage,
     state: LogState,
+    edge: Frontier,
+    /// How many entries the kept state has.
+    kept: u64,
     key: LogKeyFile,
     newest: Signed,
     /// The last commit failed: the state in memory may be ahead of the disk.
@@ -131,7 +140,8 @@ impl Log {
         storage.put_founder(founder)
     }
 
-    /// Opens a log, and checks all of it against its newest checkpoint. `unlock` reads the key file at a path;
+    /// Opens a log, and checks it against its newest checkpoint: the entries since the state was kept last,
+    /// at most some 4,096 or as many as the state has parts, and the tree. `unlock` reads the key file at a path;
     /// [`clear_key`] reads one that is not encrypted.
     ///
     /// # Errors
@@ -153,17 +163,25 @@ impl Log {
             return Err(StorageError::damaged(&path, "not the key of a log").into());
         }
         let storage = Storage::open(dir)?;
-        let (state, newest) = read(&storage, key.public())?;
-        Ok(Self {
+        let Checked {
+            newest,
+            kept,
+            last_kept,
+        } = read(&storage, key.public(), Some(&dir.join(STATE)))?;
+        let mut log = Self {
             dir: dir.to_owned(),
             storage,
-            state,
+            state: kept.state,
+            edge: kept.edge,
+            kept: last_kept,
             key,
             newest,
             is_stale: false,
             recent: Recent::default(),
             _lock: lock,
-        })
+        };
+        log.keep_state();
+        Ok(log)
     }
 
     /// Returns its directory.
@@ -230,7 +248,10 @@ impl Log {
         now: WallTime,
     ) -> Result<Vec<std::result::Result<Placed, NotAdded>>> {
         if self.is_stale {
-            (self.state, self.newest) = read(&self.storage, self.key.public())?;
+            let path = self.dir.join(STATE);
+            let checked = read(&self.storage, self.key.public(), Some(&path))?;
+            (self.state, self.edge) = (checked.kept.state, checked.kept.edge);
+            self.newest = checked.newest;
         }
         // Whatever fails from here on, the state is read again.
         self.is_stale = true;
@@ -262,6 +283,8 @@ impl Log {
                 continue;
             }
             let bytes = logged.encode();
+            // A tree has fewer entries than a list can have.
+            let _ = self.edge.push(tree::leaf(&bytes));
             writing.append(place, &logged, &bytes)?;
             let is_new = true;
             answers.push(Ok(Placed {
@@ -277,10 +300,38 @@ impl Log {
             let signed = signed.ok_or_else(|| writing.storage().damaged("the key's name"))?;
             writing.commit(&last, &kept(&signed))?;
             self.newest = signed;
+        } else {
+            drop(writing);
         }
         self.is_stale = false;
+        self.keep_state();
         Ok(answers)
     }
+
+    /// Keeps the state if that is due. If it cannot be written, the next start reads more entries.
+    fn keep_state(&mut self) {
+        let (size, parts) = (self.state.size(), self.state.parts() as u64);
+        if size - self.kept.min(size) < KEPT_EVERY.max(parts) {
+            return;
+        }
+        let kept = KeptState {
+            state: self.state.clone(),
+            edge: self.edge.clone(),
+        };
+        let bytes = kept.sign(&self.key.signing_key());
+        let path = self.dir.join(STATE);
+        if write_atomically(&path, &bytes, MODE_SECRET, IfExists::Replace).is_ok() {
+            self.kept = size;
+        }
+    }
+}
+
+/// A log that was checked against its newest checkpoint.
+struct Checked {
+    newest: Signed,
+    kept: KeptState,
+    /// How many entries the state in the file has.
+    last_kept: u64,
 }
 
 /// Reads the key of a log or witness that is not encrypted.
@@ -294,7 +345,7 @@ pub fn clear_key(path: &Path) -> Result<LogKeyFile> {
     key.map_err(|_| StorageError::damaged(path, "not the key of a log or witness"))
 }
 
-/// Reads a log's state without taking the log: another process may be serving it.
+/// Reads a log's state from all of its entries, without taking the log: another process may be serving it.
 ///
 /// # Errors
 /// It is not a log, or damaged.
@@ -304,7 +355,7 @@ pub fn read_state(dir: &Path) -> Result<LogState> {
     let text = fs::read_to_string(&path).map_err(StorageError::io(&path))?;
     let key = text.trim().parse();
     let key = key.map_err(|_| StorageError::damaged(&path, "not a verifier key"))?;
-    read(&storage, &key).map(|(state, _)| state)
+    read(&storage, &key, None).map(|checked| checked.kept.state)
 }
 
 /// Returns the path of the group file that a log was made with.
@@ -323,22 +374,44 @@ pub(crate) fn make_dir(dir: &Path) -> Result<()> {
     }
 }
 
-/// Reads all entries, and compares their root with the newest checkpoint.
-fn read(storage: &Storage, key: &VerifierKey) -> Result<(LogState, Signed)> {
-    let kept = storage.checkpoint(Which::Signed)?;
-    let kept = kept.ok_or_else(|| storage.damaged("it has no checkpoint"))?;
-    let signed = read_signed(&kept.note, key).filter(|signed| signed.size == kept.size);
-    let signed = signed.ok_or_else(|| storage.damaged("the newest checkpoint"))?;
+/// Reads entries, and compares their root with the newest checkpoint: all of them, or those since the state
+/// that is kept in a file.
+fn read(storage: &Storage, key: &VerifierKey, shortcut: Option<&Path>) -> Result<Checked> {
+    let signed = storage.checkpoint(Which::Signed)?;
+    let signed = signed.ok_or_else(|| storage.damaged("it has no checkpoint"))?;
+    let newest = read_signed(&signed.note, key).filter(|newest| newest.size == signed.size);
+    let newest = newest.ok_or_else(|| storage.damaged("the newest checkpoint"))?;
     let founder = storage.founder()?;
     let founder = founder.ok_or_else(|| StorageError::NoGroup(storage.dir().to_owned()))?;
-    let (mut state, mut edge) = (LogState::new(founder), Frontier::EMPTY);
-    storage.each_entry(signed.size, |bytes| {
+    let known = shortcut.and_then(|path| fs::read(path).ok());
+    let known = known.and_then(|bytes| KeptState::read(&bytes, key.key(), founder));
+    // A copy that was restored may be older than the file, or of another history.
+    let known = known.filter(|kept| {
+        let size = kept.edge.entries();
+        size <= newest.size
+            && storage
+                .root(size)
+                .is_ok_and(|root| root == kept.edge.root())
+    });
+    let last_kept = known.as_ref().map_or(0, |kept| kept.state.size());
+    let KeptState {
+        mut state,
+        mut edge,
+    } = known.unwrap_or_else(|| KeptState {
+        state: LogState::new(founder),
+        edge: Frontier::EMPTY,
+    });
+    storage.each_entry(state.size(), newest.size, |bytes| {
         let logged = Logged::decode(bytes).ok_or_else(|| storage.damaged("an entry"))?;
         let added = edge.push(tree::leaf(bytes)).and(state.add(&logged).ok());
         added.ok_or_else(|| storage.damaged("an entry breaks a rule"))
     })?;
-    match edge.root() == signed.root && storage.root(signed.size)? == signed.root {
-        true => Ok((state, signed)),
+    match edge.root() == newest.root && storage.root(newest.size)? == newest.root {
+        true => Ok(Checked {
+            newest,
+            kept: KeptState { state, edge },
+            last_kept,
+        }),
         false => Err(storage.damaged("entries do not fit the newest checkpoint")),
     }
 }

@@ -5,8 +5,8 @@ use super::ManagerClient;
 use crate::http::ClientError;
 use crate::log::{LogClient, LogClientError, check};
 use clew_evidence::GroupFile;
-use clew_log::entry::{Body, Entry};
-use clew_log::{Checkpoint, Cosignature, Note, Policy, Proof, ProofError, VerifierKey};
+use clew_log::entry::{Body, Entry, Logged};
+use clew_log::{Checkpoint, Cosignature, Note, Policy, Proof, ProofError, VerifierKey, tree};
 use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::time::Duration;
@@ -18,6 +18,7 @@ pub const FRESH: Duration = Duration::from_secs(86_400);
 const WITNESSES_MAX: usize = clew_log::SIGNATURES_MAX;
 
 const HEADER: &str = "clew-log-seen-1";
+const READS: &str = "reads entries";
 
 /// Which witnesses a member believes, and the newest checkpoint that it saw. As text it is kept beside
 /// the key.
@@ -27,6 +28,9 @@ pub struct Seen {
     pub witnesses: Vec<VerifierKey>,
     /// How many of them have to have cosigned, at least 1.
     pub threshold: usize,
+    /// Whether the member reads all entries that the log adds, and so finds epochs that the feed leaves out.
+    /// It costs 32 bytes for each machine that is enrolled.
+    pub reads: bool,
     /// The newest checkpoint, with its signatures.
     pub last: Option<Note>,
 }
@@ -34,6 +38,9 @@ pub struct Seen {
 impl Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEADER}\nthreshold {}", self.threshold)?;
+        if self.reads {
+            writeln!(f, "{READS}")?;
+        }
         let mut witnesses = self.witnesses.iter();
         witnesses.try_for_each(|key| writeln!(f, "witness {key}"))?;
         match &self.last {
@@ -64,6 +71,8 @@ impl FromStr for Seen {
             .next()
             .and_then(|line| line.strip_prefix("threshold "));
         let threshold = threshold.and_then(|number| number.parse().ok());
+        let mut lines = lines.peekable();
+        let reads = lines.next_if_eq(&READS).is_some();
         let key = |line: &str| line.strip_prefix("witness ")?.parse().ok();
         let witnesses: Option<Vec<VerifierKey>> = lines.map(key).collect();
         let (threshold, witnesses) = threshold.zip(witnesses).ok_or(NotSeen)?;
@@ -72,6 +81,7 @@ impl FromStr for Seen {
             true => Ok(Self {
                 witnesses,
                 threshold,
+                reads,
                 last,
             }),
             false => Err(NotSeen),
@@ -126,9 +136,12 @@ pub enum NotAccepted {
         /// How many it had.
         seen: u64,
     },
-    /// The manager's copy of the log's tree is not the checkpoint's.
-    #[error("what the manager serves of the log's tree does not lead to the log's checkpoint")]
-    Tiles,
+    /// The log has an epoch that the feed does not have.
+    #[error("withheld: the log has epoch {0}, and the manager does not show it")]
+    Withheld(u32),
+    /// What the manager serves of the log is not of its checkpoints.
+    #[error("what the manager serves of the log does not lead to the log's checkpoint")]
+    Entries,
     /// The log shows two histories.
     #[error(
         "fork: the log's checkpoint of {} entries does not continue the one of {} entries that was \
@@ -167,11 +180,12 @@ impl NotAccepted {
             self,
             Self::Client(_)
                 | Self::Answer(_)
-                | Self::Tiles
                 | Self::Proof { .. }
                 | Self::Frozen { .. }
                 | Self::ClockBehind { .. }
                 | Self::Older { .. }
+                | Self::Withheld(_)
+                | Self::Entries
         )
     }
 }
@@ -203,9 +217,13 @@ impl Seen {
                 let (shown, seen) = (new.0, old.0);
                 return Err(NotAccepted::Older { shown, seen });
             }
-            if !leads(manager, old, new).await? {
+            let served = served_log(manager)?;
+            if !leads(&served, old, new).await? {
                 let (old, new) = ((Box::new(last), old.0), (Box::new(note), new.0));
                 return Err(NotAccepted::Fork { old, new });
+            }
+            if self.reads {
+                read_on(&served, group, old, new).await?;
             }
         }
         let last = Some(note);
@@ -288,19 +306,64 @@ impl Seen {
     }
 }
 
-/// Whether one checkpoint continues another, by the tiles that the manager serves.
-async fn leads(
-    manager: &ManagerClient,
-    old: (u64, clew_log::Hash),
-    new: (u64, clew_log::Hash),
-) -> Result<bool, NotAccepted> {
-    let unfit = |error| match error {
-        LogClientError::Http(error) => NotAccepted::Client(error),
-        _ => NotAccepted::Tiles,
-    };
+/// The log as the manager serves it.
+fn served_log(manager: &ManagerClient) -> Result<LogClient, NotAccepted> {
     let url = manager.url().at("log").map_err(ClientError::from)?;
-    let log = LogClient::new(&url).map_err(unfit)?;
-    log.continues(old, new).await.map_err(unfit)
+    LogClient::new(&url).map_err(unanswered)
+}
+
+/// What an answer that does not fit shows: nothing about the log, since anybody may serve it.
+fn unanswered(error: LogClientError) -> NotAccepted {
+    match error {
+        LogClientError::Http(error) => NotAccepted::Client(error),
+        _ => NotAccepted::Entries,
+    }
+}
+
+/// Size and root.
+type Size = (u64, clew_log::Hash);
+
+/// Whether one checkpoint continues another, by the tiles that the manager serves.
+async fn leads(log: &LogClient, old: Size, new: Size) -> Result<bool, NotAccepted> {
+    log.continues(old, new).await.map_err(unanswered)
+}
+
+/// Reads the entries between two checkpoints, some 256 at once, and looks for epochs that the group file
+/// does not have.
+async fn read_on(
+    log: &LogClient,
+    group: &GroupFile,
+    old: Size,
+    new: Size,
+) -> Result<(), NotAccepted> {
+    if old.0 == new.0 {
+        return Ok(());
+    }
+    let mut edge = log.edge(old.0, new.0).await.map_err(unanswered)?;
+    if edge.root() != old.1 {
+        return Err(NotAccepted::Entries);
+    }
+    let mut withheld = None;
+    while edge.entries() < new.0 {
+        let before = edge.entries();
+        for bytes in log.entries(before, new.0).await.map_err(unanswered)? {
+            edge.push(tree::leaf(&bytes)).ok_or(NotAccepted::Entries)?;
+            let entry = Logged::decode(&bytes).ok_or(NotAccepted::Entries)?.entry;
+            if let Body::Epoch { epoch, .. } = entry.body
+                && epoch > group.newest_epoch()
+            {
+                withheld = Some(epoch);
+            }
+        }
+        if edge.entries() == before {
+            return Err(NotAccepted::Entries);
+        }
+    }
+    match (edge.root() == new.1, withheld) {
+        (false, _) => Err(NotAccepted::Entries),
+        (true, Some(epoch)) => Err(NotAccepted::Withheld(epoch)),
+        (true, None) => Ok(()),
+    }
 }
 
 fn is_managers(entry: &Entry, group: &GroupFile) -> bool {
@@ -331,6 +394,10 @@ mod tests {
         let seen: Seen = text.parse().unwrap();
         assert_eq!((seen.threshold, seen.witnesses.len()), (1, 1));
         assert_eq!(seen.to_string(), text);
+        let reading = text.replace("threshold 1\n", "threshold 1\nreads entries\n");
+        let reads: Seen = reading.parse().unwrap();
+        assert!(reads.reads && !seen.reads);
+        assert_eq!(reads.to_string(), reading);
         let bad = [
             String::new(),
             text.replace("seen-1", "seen-2"),

@@ -145,7 +145,13 @@ pub struct GroupEnd {
     #[arg(long, value_name = "GROUPFILE", requires = "output")]
     pub published: Option<PathBuf>,
     /// Where to write the ended group file, with --published
-    #[arg(short, long, value_name = "FILE", requires = "published")]
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'w',
+        value_name = "FILE",
+        requires = "published"
+    )]
     pub output: Option<PathBuf>,
     /// Address of the group's log, which then has the end of --published
     #[arg(long, value_name = "URL", requires = "published")]
@@ -402,6 +408,10 @@ pub struct LogWitnesses {
     /// How many of these witnesses must have cosigned [default: more than half]
     #[arg(long, value_name = "K", requires = "log_witness")]
     pub log_threshold: Option<usize>,
+    /// Read each new entry of the log, too: finds epochs that the manager withholds. Costs 32 bytes for
+    /// each machine that is enrolled
+    #[arg(long, requires = "log_witness")]
+    pub log_read: bool,
 }
 
 /// `clew update`

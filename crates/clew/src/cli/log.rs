@@ -54,7 +54,7 @@ pub enum Log {
     Verify(Box<LogVerify>),
     /// Count requests, openings and matches
     Count(LogCount),
-    /// Write the proof that an entry is in a log
+    /// Write the proof that an entry is in a log, or that a log only grew
     Prove(LogProve),
 }
 
@@ -379,7 +379,14 @@ pub struct LogProve {
     /// Address of the log
     pub url: ServiceUrl,
     /// Place of the entry, from 0
-    pub place: u64,
+    #[arg(required_unless_present = "since")]
+    pub place: Option<u64>,
+    /// Earlier proof: write the proof that the log continued from there, for clew share --consistency
+    #[arg(long, value_name = "PROOF", conflicts_with = "place")]
+    pub since: Option<PathBuf>,
+    /// Later proof to which the log continued [default: the newest checkpoint]
+    #[arg(long, value_name = "PROOF", requires = "since")]
+    pub to: Option<PathBuf>,
     /// Which log and witnesses.
     #[command(flatten)]
     pub believed: Believed,

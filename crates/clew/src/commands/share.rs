@@ -236,12 +236,15 @@ fn approval_hint(rule: &Unapproved) -> Option<&'static str> {
         Unapproved::GroupOlder => "use the newest group file",
         Unapproved::GroupFork => "compare epoch ids: clew group list GROUPFILE",
         Unapproved::NoPolicy => "use --policy, --warrant and --proof: clew help share",
-        Unapproved::LogGivenUp => "to accept it: waive = [\"log-given-up\"] in the file of --policy",
+        Unapproved::LogGivenUp => {
+            "to accept it: waive = [\"log-given-up\"] in the file of --policy"
+        }
         Unapproved::WarrantMissing | Unapproved::WarrantText => "use --warrant",
         Unapproved::LogMissing => "use --proof with the file of clew log prove",
         Unapproved::LogOlder => "get new proofs from the log",
         Unapproved::LogConsistency => {
-            "use --consistency; without one, the log may show two histories"
+            "use --consistency with the file of clew log prove --since: without one, the log may show \
+             two histories"
         }
         Unapproved::LogDecision => "use --decide first, log the decision, then use --decision",
         _ => return None,

@@ -82,7 +82,7 @@ fn go_reads_the_log() {
     let said = String::from_utf8_lossy(&done.stderr);
     let told = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{told}{said}");
-    assert_eq!(told, "signed, included and consistent: 5 of 13, then 302\n");
+    assert_eq!(told, "signed, included and consistent: 5 of 14, then 303\n");
 
     // It is no friend of what is wrong, either.
     let text = std::fs::read_to_string(&proof).unwrap();

@@ -331,41 +331,47 @@ fn authors_write_by_commands() {
     assert!(said.contains("not a signed entry"), "{said}");
 }
 
-const UNIT: &str = include_str!("../../../../contrib/systemd/clew-follow@.service");
-const OPTIONS: &str = include_str!("../../../../contrib/examples/follow.conf");
+const FOLLOW: [&str; 2] = [
+    include_str!("../../../../contrib/systemd/clew-follow@.service"),
+    include_str!("../../../../contrib/examples/follow.conf"),
+];
+const ANCHOR: [&str; 2] = [
+    include_str!("../../../../contrib/systemd/clew-anchor@.service"),
+    include_str!("../../../../contrib/examples/anchor.conf"),
+];
 
-/// The unit that follows a feed beside `clew up`: it is sound, and its example is a command.
+/// The units beside `clew up` and beside an observer: they are sound, and their examples are commands.
 #[test]
-fn the_unit_that_follows_is_sound() {
+fn the_units_that_follow_are_sound() {
     let folder = Folder::new();
-    let path = folder.path("clew-follow@lan.service");
-    let unit = UNIT.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
-    let lines = unit
-        .lines()
-        .filter(|line| !line.starts_with("Documentation="));
-    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
-    let analyze = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("systemd-analyze");
-        command.args(arguments).arg(&path).output()
-    };
-    let Ok(output) = analyze(&["verify"]) else {
-        return crate::skipped::skipped("systemd-analyze");
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!said.lines().any(|line| line.contains("clew")), "{said}");
-    let output = analyze(&["security", "--offline=true", "--no-pager"]).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let level = said.split_once("Overall exposure level for clew-follow@lan.service: ");
-    let level: f32 = level.unwrap().1.split(' ').next().unwrap().parse().unwrap();
-    assert!(level <= 3.0, "{said}");
-    let options = OPTIONS
-        .split_once('"')
-        .unwrap()
-        .1
-        .split_once('"')
-        .unwrap()
-        .0;
-    let options: Vec<&str> = options.split(' ').collect();
-    let said = folder.ends(2, &[&["update"][..], &options].concat());
-    assert!(!said.contains("Usage"), "{said}");
+    for (name, [unit, example], command) in [
+        ("clew-follow@lan.service", FOLLOW, &["update"][..]),
+        ("clew-anchor@lan.service", ANCHOR, &["log", "anchor-ring"]),
+    ] {
+        let path = folder.path(name);
+        let unit = unit.replace("/usr/bin/clew", env!("CARGO_BIN_EXE_clew"));
+        let lines = unit
+            .lines()
+            .filter(|line| !line.starts_with("Documentation="));
+        std::fs::write(&path, lines.collect::<Vec<_>>().join("\n")).unwrap();
+        let analyze = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("systemd-analyze");
+            command.args(arguments).arg(&path).output()
+        };
+        let Ok(output) = analyze(&["verify"]) else {
+            return crate::skipped::skipped("systemd-analyze");
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        let is_about_clew = |line: &str| line.contains("clew") && !line.contains("clew-observer");
+        assert!(!said.lines().any(is_about_clew), "{said}");
+        let output = analyze(&["security", "--offline=true", "--no-pager"]).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let level = said.split_once(&format!("Overall exposure level for {name}: "));
+        let level: f32 = level.unwrap().1.split(' ').next().unwrap().parse().unwrap();
+        assert!(level <= 3.0, "{said}");
+        let options = example.split('"').nth(1).unwrap();
+        let options: Vec<&str> = options.split(' ').collect();
+        let said = folder.ends(2, &[command, &options].concat());
+        assert!(!said.contains("Usage"), "{said}");
+    }
 }

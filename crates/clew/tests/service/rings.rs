@@ -55,6 +55,22 @@ fn evidence_is_anchored_as_it_appears() {
     assert_eq!(anchors(), both);
     let check = ["log", "verify", "--proof", both[0]];
     assert!(folder.yes(&folder.with(&check)).contains(": anchor, added"));
+    // That the log only grew between the two, for somebody who keeps proofs.
+    let since = |old, new, status: i32| {
+        let prove = [
+            "log", "prove", &url, "--since", old, "--to", new, "-o", "since",
+        ];
+        folder.ends(status, &folder.with(&prove))
+    };
+    let told = since(both[1], both[0], 1);
+    assert!(told.contains("fewer than"), "{told}");
+    since(both[0], both[1], 0);
+    let text = fs::read_to_string(folder.path("since")).unwrap();
+    let continued = clew_log::AddCheckpoint::parse(&text).unwrap();
+    let size = clew_log::Checkpoint::parse(continued.checkpoint.text())
+        .unwrap()
+        .size;
+    assert_eq!(size, continued.old_size + 1);
     // A proof that was lost is the same one again; a file that is gone leaves none.
     let entry = |name: &str| {
         let said = folder.yes(&folder.with(&["log", "verify", "--proof", name]));

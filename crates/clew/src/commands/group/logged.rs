@@ -38,6 +38,7 @@ impl Logged {
         let given = (!named.is_empty()).then_some(Seen {
             witnesses,
             threshold,
+            reads: arguments.log_read,
             last: None,
         });
         let path = name.into();

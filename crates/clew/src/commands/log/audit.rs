@@ -1,7 +1,7 @@
-//! `clew log verify`, `count` and `prove`.
+//! `clew log verify` and `count`.
 
 use super::{founder, policy, seconds};
-use crate::cli::{Believed, LogCount, LogProve, LogVerify};
+use crate::cli::{Believed, LogCount, LogVerify};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
@@ -207,7 +207,7 @@ pub(super) fn compare(state: &LogState, group: &GroupFile) -> Result<(), Failure
 }
 
 /// Whether the proof is wrong. If witnesses are missing, or cosigned long ago, nobody can tell.
-fn is_no(error: ProofError) -> bool {
+pub(super) fn is_no(error: ProofError) -> bool {
     !matches!(error, ProofError::Witnesses { .. })
 }
 
@@ -238,23 +238,6 @@ fn verify_proof(path: &Path, believed: &Believed, json: bool) -> Result<Status, 
     } else {
         say!("valid: entry {} of {size}: {kind}, added {at}", proof.index);
     }
-    Ok(Status::Yes)
-}
-
-pub async fn prove(arguments: &LogProve) -> Result<Status, Failure> {
-    let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
-    let log = LogClient::new(&arguments.url).map_err(Failure::new)?;
-    let proof = log.prove(arguments.place, &policy, seconds()).await;
-    let proof = proof.map_err(|error| {
-        let failure = Failure::new(&error);
-        match error {
-            LogClientError::Proof(error) if is_no(error) => failure.no(),
-            _ => failure,
-        }
-    })?;
-    let path = &arguments.out.output;
-    secrets::write_same(path, &proof.to_string(), MODE_PUBLIC)?;
-    say!("{}: entry {}", path.display(), proof.index);
     Ok(Status::Yes)
 }
 

@@ -4,6 +4,7 @@ mod audit;
 mod entries;
 mod keys;
 mod manager;
+mod prove;
 mod ring;
 mod serve;
 
@@ -35,7 +36,7 @@ pub fn run(command: Log) -> Result<Status, Failure> {
         Log::Unseal(arguments) => crate::tunnel::run_or_stop(entries::unseal(&arguments)),
         Log::Verify(arguments) => crate::tunnel::run_or_stop(audit::verify(&arguments)),
         Log::Count(arguments) => crate::tunnel::run_or_stop(audit::count(&arguments)),
-        Log::Prove(arguments) => crate::tunnel::run_or_stop(audit::prove(&arguments)),
+        Log::Prove(arguments) => crate::tunnel::run_or_stop(prove::prove(&arguments)),
     }
 }
 

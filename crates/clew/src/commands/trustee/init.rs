@@ -32,8 +32,9 @@ const POLICY: &str = "\
 pub fn run(arguments: &TrusteeInit) -> Result<Status, Failure> {
     let (url, policy) = (&arguments.manager, policy(arguments)?);
     let client = ManagerClient::new(url).map_err(|error| unanswered(&error))?;
-    let bytes =
-        crate::tunnel::run_or_stop(async { client.group().await.map_err(|error| unanswered(&error)) })?;
+    let bytes = crate::tunnel::run_or_stop(async {
+        client.group().await.map_err(|error| unanswered(&error))
+    })?;
     let group = GroupFile::from_bytes(&bytes);
     let group = group.map_err(|error| Failure::new(format!("{url}: {error}")).no())?;
     let home = Home::make(&arguments.dir)?;

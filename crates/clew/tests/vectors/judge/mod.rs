@@ -145,6 +145,7 @@ pub fn rules(format: &str) -> Vec<&'static str> {
             "chain",
             "start",
             "revoked-twice",
+            "ended",
             "checkpoint",
             "public-key",
             "sharing",
