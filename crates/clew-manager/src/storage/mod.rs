@@ -90,6 +90,13 @@ pub(crate) trait Sql {
     /// The rows of a query.
     fn query(&self, query: &str, values: &[Value<'_>]) -> Result<Vec<Row>>;
 
+    /// The rows of one query for each of these values, as if asked one after the other: in one round trip,
+    /// where there is one.
+    fn query_each(&self, query: &str, values: &[Vec<Value<'_>>]) -> Result<Vec<Vec<Row>>> {
+        let each = values.iter();
+        each.map(|values| self.query(query, values)).collect()
+    }
+
     /// Runs a statement, and returns how many rows it changed.
     fn change(&self, command: &str, values: &[Value<'_>]) -> Result<usize>;
 }
@@ -145,6 +152,9 @@ pub(crate) trait Tables: BoardTables + ListTables + RetentionTables {
 
     /// A node of the register's tree: the root of a complete subtree of 2^level rows.
     fn node(&self, level: u32, index: u32) -> Result<Option<[u8; 32]>>;
+
+    /// Several nodes of the tree, by level and index; those that are not there are missing.
+    fn nodes(&self, places: &[(u32, u32)]) -> Result<Vec<Option<[u8; 32]>>>;
 
     /// The size of the register at its last checkpoint.
     fn last_checkpoint(&self) -> Result<Option<u32>>;

@@ -250,6 +250,12 @@ impl Sql for Postgres {
         rows.into_iter().map(|row| connection::read(&row)).collect()
     }
 
+    fn query_each(&self, query: &str, values: &[Vec<Value<'_>>]) -> Result<Vec<Vec<Row>>> {
+        let each = self.with(|on| on.query_each(query, values))?.into_iter();
+        each.map(|rows| rows.iter().map(connection::read).collect())
+            .collect()
+    }
+
     fn change(&self, command: &str, values: &[Value<'_>]) -> Result<usize> {
         let changed = self.with(|on| on.execute(command, values))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
@@ -321,6 +327,10 @@ impl Change<'_> {
 impl Sql for Change<'_> {
     fn query(&self, query: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
         self.noting(self.db.query(query, values))
+    }
+
+    fn query_each(&self, query: &str, values: &[Vec<Value<'_>>]) -> Result<Vec<Vec<Row>>> {
+        self.noting(self.db.query_each(query, values))
     }
 
     fn change(&self, command: &str, values: &[Value<'_>]) -> Result<usize> {

@@ -75,6 +75,19 @@ impl<S: Sql + ?Sized> Tables for S {
         one(self, query, &[level.into(), index.into()], |row| row.take())
     }
 
+    fn nodes(&self, places: &[(u32, u32)]) -> Result<Vec<Option<[u8; 32]>>> {
+        let query = "SELECT hash FROM node WHERE level = ?1 AND idx = ?2";
+        let places = places.iter();
+        let places: Vec<_> = places
+            .map(|(level, index)| vec![(*level).into(), (*index).into()])
+            .collect();
+        let found = self.query_each(query, &places)?.into_iter();
+        let first = |rows: Vec<Row>| rows.into_iter().next();
+        found
+            .map(|rows| first(rows).map(|mut row| row.take()).transpose())
+            .collect()
+    }
+
     fn last_checkpoint(&self) -> Result<Option<u32>> {
         let query = "SELECT max(machines) FROM checkpoint";
         Ok(one(self, query, &[], |row| row.take())?.flatten())

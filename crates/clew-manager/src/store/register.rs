@@ -10,6 +10,7 @@ use clew_evidence::{
 use clew_group::curve::{G1, G2, Scalar};
 use clew_group::{EpochId, PublicKey};
 use clew_keys::IssuerKeyFile;
+use std::collections::HashMap;
 
 /// A machine's row in the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,23 +199,25 @@ pub(crate) fn holes() -> StoreError {
 /// A source of roots of complete subtrees, by level and index.
 pub(super) type Nodes<'a> = &'a mut dyn FnMut(u32, u32) -> Option<[u8; 32]>;
 
-/// Computes from the roots of complete subtrees. Returns `None` if `compute` does.
+/// Computes from the roots of complete subtrees. Returns `None` if `compute` does. Which ones it asks for
+/// must not depend on what they are: they are read together, before.
 ///
 /// # Errors
 /// A root cannot be read: that is not the same as a missing one.
 pub(super) fn from_nodes<D: Tables + ?Sized, T>(
     db: &D,
-    compute: impl FnOnce(Nodes<'_>) -> Option<T>,
+    compute: impl Fn(Nodes<'_>) -> Option<T>,
 ) -> Result<Option<T>, StoreError> {
-    let mut failed = None;
-    let computed = compute(&mut |level, index| match db.node(level, index) {
-        Ok(node) => node,
-        Err(error) => {
-            failed = Some(error);
-            None
-        }
+    let mut places = Vec::new();
+    compute(&mut |level, index| {
+        places.push((level, index));
+        Some([0; 32])
     });
-    failed.map_or(Ok(computed), Err)
+    let nodes = db.nodes(&places)?;
+    let read: HashMap<(u32, u32), Option<[u8; 32]>> = places.into_iter().zip(nodes).collect();
+    Ok(compute(&mut |level, index| {
+        read.get(&(level, index)).copied().flatten()
+    }))
 }
 
 /// The root of the first `machines` rows.

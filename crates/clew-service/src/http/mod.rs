@@ -11,15 +11,16 @@ mod connections;
 mod pin;
 mod problem;
 mod server;
+mod tls;
 mod url;
 
 pub use axum::Router;
 pub use certificate::{Certificate, CertificateError};
-pub(crate) use client::client_config;
 pub use client::{Answer, Client, ClientError};
 pub(crate) use connections::host;
 pub use pin::Pin;
 pub use problem::Problem;
 pub(crate) use server::stops;
 pub use server::{From, Server, ServerLimits, Stopping};
+pub(crate) use tls::client_config;
 pub use url::{ServiceUrl, UrlError};

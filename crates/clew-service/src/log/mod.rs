@@ -12,6 +12,7 @@ mod client;
 mod cosigning;
 mod mirror;
 mod pages;
+mod recent;
 pub(crate) mod routes;
 mod service;
 mod storage;
@@ -23,9 +24,8 @@ pub use client::{LogClient, LogClientError, check};
 pub use cosigning::{COSIGN_AGAIN, Status};
 pub use mirror::{AuditError, Audited, Mirror};
 pub use pages::{LogPages, SmallestQuorum};
+pub use recent::{BYTES_PER_HOUR_MAX, ENTRIES_PER_HOUR_MAX};
 pub use service::{LogOptions, LogService, Metrics};
 pub(crate) use store::make_dir;
-pub use store::{
-    ENTRIES_PER_HOUR_MAX, Log, NotAdded, Placed, Signed, clear_key, group_file_of, read_state,
-};
+pub use store::{Log, NotAdded, Placed, Signed, clear_key, group_file_of, read_state};
 pub use witnesses::WitnessAddress;

@@ -1,5 +1,6 @@
 //! A log on this host: its key, its entries, and the state that they make.
 
+use super::recent::Recent;
 use super::storage::{Kept, Storage, Which};
 use crate::database::{self, StorageError};
 use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
@@ -10,11 +11,9 @@ use clew_log::{
     Checkpoint, Founder, Hash, KeptState, KeyKind, LogState, Note, Rule, VerifierKey, sign, tree,
 };
 use clew_wire::WallTime;
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use zeroize::Zeroizing;
 
 const KEY: &str = "log.key";
@@ -27,12 +26,6 @@ const KEPT_EVERY: u64 = 4_096;
 
 /// The files of a log beside its database, and whether they are secret.
 pub(super) const KEPT_FILES: [(&str, bool); 3] = [(KEY, true), (GROUP, false), (PUBLIC, false)];
-
-/// Most entries in an hour of one author who is not the manager.
-pub const ENTRIES_PER_HOUR_MAX: u32 = 3_600;
-/// Most bytes of an author's entries in an hour, if it is not the manager: 64 warrants of the largest size.
-pub const BYTES_PER_HOUR_MAX: usize = 1 << 20;
-const HOUR: Duration = Duration::from_secs(3_600);
 
 type Result<T> = std::result::Result<T, StorageError>;
 
@@ -80,7 +73,7 @@ pub struct Placed {
 pub enum NotAdded {
     /// It breaks a rule.
     Rule(Rule),
-    /// Its author wrote more than [`ENTRIES_PER_HOUR_MAX`] entries, or [`BYTES_PER_HOUR_MAX`].
+    /// Its author wrote more than [`super::ENTRIES_PER_HOUR_MAX`] entries, or [`super::BYTES_PER_HOUR_MAX`].
     TooMany,
 }
 
@@ -442,31 +435,4 @@ fn checkpoint(key: &LogKeyFile, size: u64, root: Hash) -> Option<Signed> {
     let line = sign(note.text(), key.public().name(), &key.signing_key()).ok()?;
     note.add(line).ok()?;
     Some(Signed { size, root, note })
-}
-
-/// What authors wrote within an hour. It has authors of the log only.
-#[derive(Debug, Default)]
-struct Recent(HashMap<[u8; 32], Written>);
-
-#[derive(Debug, Default)]
-struct Written {
-    since: WallTime,
-    entries: u32,
-    bytes: usize,
-}
-
-impl Recent {
-    /// Counts an entry. Returns `false` if its author wrote too much in this hour.
-    fn count(&mut self, logged: &Logged, now: WallTime) -> bool {
-        let written = self.0.entry(logged.entry.author).or_default();
-        if now - written.since >= HOUR || now < written.since {
-            *written = Written {
-                since: now,
-                ..Written::default()
-            };
-        }
-        written.entries = written.entries.saturating_add(1);
-        written.bytes = written.bytes.saturating_add(logged.encode().len());
-        written.entries <= ENTRIES_PER_HOUR_MAX && written.bytes <= BYTES_PER_HOUR_MAX
-    }
 }

@@ -71,11 +71,20 @@ impl Cluster {
     #[allow(dead_code, reason = "not every program does that")]
     pub fn freeze(&self, frozen: bool) {
         let id = self.server.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        let mut kill = Command::new("kill");
-        kill.arg(if frozen { "-STOP" } else { "-CONT" });
-        kill.arg(id.to_string()).args(children.split_whitespace());
-        assert!(kill.status().unwrap().success());
+        let signal = if frozen { "-STOP" } else { "-CONT" };
+        let kill = |ids: &[&str]| {
+            let killed = Command::new("kill").arg(signal).args(ids).status();
+            assert!(killed.unwrap().success());
+        };
+        // A stopped server makes no process, and keeps the ids of those that end.
+        let children = || fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        if frozen {
+            kill(&[&id.to_string()]);
+        }
+        kill(&children().split_whitespace().collect::<Vec<_>>());
+        if !frozen {
+            kill(&[&id.to_string()]);
+        }
     }
 
     /// Kills all of the server's processes: SIGQUIT is its immediate shutdown, after which it recovers.

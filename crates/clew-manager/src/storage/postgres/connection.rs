@@ -4,6 +4,7 @@ use super::url::Server;
 use crate::error::StoreError;
 use crate::storage::Result;
 use crate::storage::value::{Row, Value};
+use futures_util::future::try_join_all;
 use std::collections::HashMap;
 use std::error::Error;
 use std::io;
@@ -112,6 +113,20 @@ impl Connection {
             ANSWER_WAIT,
             client.query(&statement, &values),
         )
+    }
+
+    /// The same query with each of these values, without waiting for one answer before the next question.
+    pub(super) fn query_each(
+        &mut self,
+        query: &str,
+        values: &[Vec<Value<'_>>],
+    ) -> Answered<Vec<Vec<tokio_postgres::Row>>> {
+        let statement = self.prepared(query)?;
+        let values: Vec<_> = values.iter().map(|values| parameters(values)).collect();
+        let asked = values
+            .iter()
+            .map(|values| self.client.query(&statement, values));
+        wait(&self.runtime, ANSWER_WAIT, try_join_all(asked))
     }
 
     pub(super) fn execute(&mut self, command: &str, values: &[Value<'_>]) -> Answered<u64> {

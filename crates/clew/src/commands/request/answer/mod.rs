@@ -1,6 +1,7 @@
 //! A trustee's answers to requests (`spec/request.md` section 6). Each turn reads the board, compares it
 //! with the trustee's own files, and does what is next: what it posts is on its disk before.
 
+mod cases;
 mod give;
 mod log_view;
 pub mod order;
