@@ -38,7 +38,7 @@ fn answer(
 fn rule(answer: Result<(), TrusteeError>) -> Unapproved {
     match answer {
         Err(TrusteeError::Unapproved(rule)) => rule,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 

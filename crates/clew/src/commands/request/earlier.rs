@@ -64,11 +64,10 @@ async fn find(
             let Some(logged) = Logged::decode(bytes) else {
                 continue;
             };
+            let is_own = logged.entry.author == author;
             match logged.entry.body {
-                Body::Request(filed) if filed.request == request => {
-                    if logged.entry.author == author {
-                        return Ok(Some((place, filed)));
-                    }
+                Body::Request(filed) if is_own && filed.request == request => {
+                    return Ok(Some((place, filed)));
                 }
                 _ => {}
             }
