@@ -88,7 +88,7 @@ fn a_copied_manager_ends_with_its_log() {
         "--invitation",
         "web.invitation",
     ];
-    folder.ends(2, &[&join[..], &["-o", "web.key"]].concat());
+    folder.ends(1, &[&join[..], &["-o", "web.key"]].concat());
     assert!(!folder.path("web.key").exists());
     // The true one goes on.
     assert_eq!(manager.get("health").unwrap(), "ok\n");

@@ -107,8 +107,11 @@ fn a_cloned_manager_is_caught() {
     folder.yes(&["enrol", "clone", "web-3", "-o", "web-3.key"]);
     let publish = |dir| ["log", "publish", dir, &log.url];
     folder.yes(&publish("acme"));
+    folder.yes(&["revoke", "clone", "web-3"]);
     let said = folder.ends(1, &publish("clone"));
     assert!(said.contains("another history of this group"), "{said}");
+    // Then the copy changes nothing any more.
+    folder.ends(2, &["enrol", "clone", "web-5", "-o", "web-5.key"]);
     folder.yes(&["enrol", "acme", "web-4", "-o", "web-4.key"]);
     folder.yes(&["revoke", "acme", "web-1"]);
     folder.yes(&publish("acme"));
@@ -143,7 +146,6 @@ fn a_cloned_manager_is_caught() {
         ]
     };
     folder.yes(&audit(GROUP));
-    folder.yes(&["revoke", "clone", "web-3"]);
     let said = folder.ends(1, &audit("clone/public/group.clew"));
     assert!(said.contains("two histories"), "{said}");
 }

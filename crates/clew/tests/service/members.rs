@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, GROUP, Served, copy_folder, own_log, until, wait};
 use clew_keys::{MemberKeyFile, TextFile};
-use clew_log::entry::{Seal, Warrant};
+use clew_log::entry::Seal;
 use std::time::{Duration, Instant};
 
 /// A device signs in a new epoch once the log has it, cosigned by the witness that it names.
@@ -289,11 +289,7 @@ fn authors_write_by_commands() {
     run(2, &["anchor", "text"], by("watcher", "x.proof"));
 
     let end = crate::folder::now() + Duration::from_secs(86_400);
-    let warrant = Warrant {
-        salt: [7; 32],
-        file: b"a warrant".to_vec(),
-    };
-    std::fs::write(folder.path("warrant"), &warrant.file).unwrap();
+    std::fs::write(folder.path("warrant"), court.warrant().file).unwrap();
     let entry = court.signs(court.request(1, Seal::Until(end)));
     std::fs::write(folder.path("request.entry"), entry.encode()).unwrap();
     let to = |proof| ["--group", GROUP, "-o", proof];

@@ -81,7 +81,7 @@ fn what_is_logged_is_proved_counted_and_audited() {
     folder.ends(1, &folder.with(&["log", "verify", "--proof", "other"]));
     let alone: Vec<_> = text.lines().filter(|line| !line.contains(" w2 ")).collect();
     std::fs::write(folder.path("alone"), alone.join("\n") + "\n").unwrap();
-    let said = folder.ends(1, &folder.with(&["log", "verify", "--proof", "alone"]));
+    let said = folder.ends(2, &folder.with(&["log", "verify", "--proof", "alone"]));
     assert!(said.contains("need recent cosignatures of 2"), "{said}");
 }
 
