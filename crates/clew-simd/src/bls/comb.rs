@@ -3,6 +3,7 @@
 use super::curve::Projective;
 use super::decode::{Encoded, encode};
 use super::digits::{Entry, Pick, Picks, Table, signed_digits};
+use super::kept::{self, Workspace};
 use super::kernel::{Kernel, LANES};
 use super::points::{in_lanes, is_identity};
 use super::sums::Halves;
@@ -56,36 +57,50 @@ impl Comb {
     /// Returns each product encoded, or nothing for the identity. Takes time that depends on points and
     /// powers.
     pub fn products<K: Kernel>(&self, kernel: K, tasks: &[Task]) -> Vec<Option<Encoded>> {
-        let mut table = Table::<ENTRIES>::default();
-        let mut scratch = Scratch::default();
-        let mut picks = Vec::new();
         let mut products = Vec::with_capacity(tasks.len().div_ceil(LANES));
-        for tasks in tasks.chunks(AT_ONCE * LANES) {
-            let points = in_lanes(kernel, tasks.iter().map(|task| &task.point));
-            table.fill(kernel, &points, &mut scratch);
-            picks.clear();
-            let vectors = tasks.chunks(LANES).enumerate();
-            let sizes = vectors.flat_map(|(v, tasks)| pick(&mut picks, v, tasks));
-            let mut sizes: Vec<u32> = sizes.collect();
-            let source = Picks {
-                kernel,
-                picks: &picks,
-                tables: [table.entries(), &self.0],
-            };
-            let sums = sum_groups(kernel, &mut sizes, source, &mut scratch);
-            products.extend(sums.chunks_exact(DIGITS).map(|sums| {
-                let mut product = Projective::identity(kernel);
-                for (i, sum) in sums.iter().enumerate().rev() {
-                    if i + 1 < DIGITS {
-                        (0..WINDOW).for_each(|_| product = product.double());
-                    }
-                    let next = product.add_affine(&sum.affine);
-                    product = next.select(sum.identity, &product);
-                }
-                product
-            }));
-        }
+        kept::with(|memory| {
+            for tasks in tasks.chunks(AT_ONCE * LANES) {
+                self.add_products(kernel, tasks, memory, &mut products);
+            }
+        });
         encoded(&products, tasks.len())
+    }
+
+    fn add_products<K: Kernel>(
+        &self,
+        kernel: K,
+        tasks: &[Task],
+        memory: &mut Workspace<K>,
+        products: &mut Vec<Projective<K>>,
+    ) {
+        let Workspace {
+            tables_of_8: table,
+            picks,
+            scratch,
+            ..
+        } = memory;
+        let points = in_lanes(kernel, tasks.iter().map(|task| &task.point));
+        table.fill(kernel, &points, scratch);
+        picks.clear();
+        let vectors = tasks.chunks(LANES).enumerate();
+        let sizes = vectors.flat_map(|(v, tasks)| pick(picks, v, tasks));
+        let mut sizes: Vec<u32> = sizes.collect();
+        let source = Picks {
+            kernel,
+            picks,
+            tables: [table.entries(), &self.0],
+        };
+        let sums = sum_groups(kernel, &mut sizes, source, scratch);
+        for sums in sums.chunks_exact(DIGITS) {
+            let mut product = Projective::identity(kernel);
+            for (i, sum) in sums.iter().enumerate().rev() {
+                if i + 1 < DIGITS {
+                    (0..WINDOW).for_each(|_| product.double());
+                }
+                product.add_affine(&sum.affine, sum.identity);
+            }
+            products.push(product);
+        }
     }
 }
 

@@ -79,19 +79,9 @@ impl<K: Kernel> Projective<K> {
         }
     }
 
-    /// Returns these points, but the others in these lanes.
-    #[inline(always)]
-    pub fn select(&self, lanes: Lanes, other: &Self) -> Self {
-        Self {
-            x: self.x.select(lanes, &other.x),
-            y: self.y.select(lanes, &other.y),
-            z: self.z.select(lanes, &other.z),
-        }
-    }
-
-    /// Returns `2 self` (algorithm 9).
+    /// Doubles (algorithm 9).
     #[inline(never)]
-    pub fn double(&self) -> Self {
+    pub fn double(&mut self) {
         self.x.kernel().run(
             #[inline(always)]
             || {
@@ -103,18 +93,16 @@ impl<K: Kernel> Projective<K> {
                 let eight = yy.times::<8>();
                 let less = yy.sub::<37>(&b3zz.times::<3>());
                 let more = yy.add(&b3zz);
-                Self {
-                    x: less.mul(&xy).times::<2>(),
-                    y: Fp::dot([&b3zz, &less], [&eight, &more]),
-                    z: yz.mul(&eight),
-                }
+                self.x = less.mul(&xy).times::<2>();
+                self.y = Fp::dot([&b3zz, &less], [&eight, &more]);
+                self.z = yz.mul(&eight);
             },
-        )
+        );
     }
 
-    /// Returns `self + other` (algorithm 8), where `other` is finite and `self` need not be.
+    /// Adds the others (algorithm 8), which are finite, but not in the lanes of `skipped`.
     #[inline(never)]
-    pub fn add_affine(&self, other: &Affine<K>) -> Self {
+    pub fn add_affine(&mut self, other: &Affine<K>, skipped: Lanes) {
         self.x.kernel().run(
             #[inline(always)]
             || {
@@ -124,24 +112,20 @@ impl<K: Kernel> Projective<K> {
                 let yz = other.y.mul(&self.z).add(&self.y);
                 let xz = other.x.mul(&self.z).add(&self.x);
                 let xy = Fp::sum::<1, 2, 3>([&cross], [&xx, &yy]);
-                Self::joined(&xx, &yy, &self.z.times::<12>(), [&xy, &yz, &xz])
+                let b3z = self.z.times::<12>();
+                let xx3 = xx.times::<3>();
+                let more = yy.add(&b3z);
+                let less = yy.sub::<13>(&b3z);
+                let b3xz = xz.times::<12>();
+                let minus = b3xz.neg::<50>();
+                let x = Fp::dot([&xy, &yz], [&less, &minus]);
+                let y = Fp::dot([&less, &xx3], [&more, &b3xz]);
+                let z = Fp::dot([&more, &xx3], [&yz, &xy]);
+                self.x = x.select(skipped, &self.x);
+                self.y = y.select(skipped, &self.y);
+                self.z = z.select(skipped, &self.z);
             },
-        )
-    }
-
-    /// The end of algorithm 8, from X X', Y Y', 12 Z and the three mixed sums.
-    #[inline(always)]
-    fn joined(xx: &Fp<K>, yy: &Fp<K>, b3zz: &Fp<K>, [xy, yz, xz]: [&Fp<K>; 3]) -> Self {
-        let xx3 = xx.times::<3>();
-        let more = yy.add(b3zz);
-        let less = yy.sub::<13>(b3zz);
-        let b3xz = xz.times::<12>();
-        let minus = b3xz.neg::<50>();
-        Self {
-            x: Fp::dot([xy, yz], [&less, &minus]),
-            y: Fp::dot([&less, &xx3], [&more, &b3xz]),
-            z: Fp::dot([&more, &xx3], [yz, xy]),
-        }
+        );
     }
 
     /// Brings points to affine form with one inversion, and returns the lanes of identities beside
@@ -159,9 +143,9 @@ impl<K: Kernel> Projective<K> {
 }
 
 impl<K: Kernel> Jacobian<K> {
-    /// Returns `2 self`: no exception, as E has no point of order 2, and Z = 0 stays.
+    /// Doubles: no exception, as E has no point of order 2, and Z = 0 stays.
     #[inline(never)]
-    pub fn double(&self) -> Self {
+    pub fn double(&mut self) {
         self.x.kernel().run(
             #[inline(always)]
             || {
@@ -172,16 +156,16 @@ impl<K: Kernel> Jacobian<K> {
                 let ee = e.square();
                 let d = self.x.mul(&yy.times::<4>());
                 let x = Fp::sum::<1, 2, 3>([&ee], [&d, &d]);
-                let z = self.y.times::<2>().mul(&self.z);
-                let y = Fp::product_less_8_squares(&e, &d.sub::<5>(&x), &yy);
-                Self { x, y, z }
+                self.z = self.y.times::<2>().mul(&self.z);
+                self.y = Fp::product_less_8_squares(&e, &d.sub::<5>(&x), &yy);
+                self.x = x;
             },
-        )
+        );
     }
 
-    /// Returns `self + other`; Z = 0 if they are equal or opposite, or if it was 0.
+    /// Adds the others; Z = 0 where they are equal or opposite, or where it was 0.
     #[inline(never)]
-    pub fn add_affine(&self, other: &Affine<K>) -> Self {
+    pub fn add_affine(&mut self, other: &Affine<K>) {
         self.x.kernel().run(
             #[inline(always)]
             || {
@@ -190,14 +174,14 @@ impl<K: Kernel> Jacobian<K> {
                 let s = other.y.mul(&zz.mul(&self.z));
                 let h = u.sub::<7>(&self.x);
                 let r = s.sub::<3>(&self.y);
-                Self::joined(&self.x, &self.y, &h, &r, &self.z.mul(&h))
+                *self = Self::joined(&self.x, &self.y, &h, &r, &self.z.mul(&h));
             },
-        )
+        );
     }
 
     /// The same for a point in this form, with the square and the cube of its Z.
     #[inline(never)]
-    pub fn add(&self, other: &Self, [zz, zzz]: [&Fp<K>; 2]) -> Self {
+    pub fn add(&mut self, other: &Self, [zz, zzz]: [&Fp<K>; 2]) {
         self.x.kernel().run(
             #[inline(always)]
             || {
@@ -208,9 +192,9 @@ impl<K: Kernel> Jacobian<K> {
                 let other_s = other.y.mul(&own_zz.mul(&self.z));
                 let h = other_u.sub::<2>(&u);
                 let r = other_s.sub::<2>(&s);
-                Self::joined(&u, &s, &h, &r, &self.z.mul(&other.z).mul(&h))
+                *self = Self::joined(&u, &s, &h, &r, &self.z.mul(&other.z).mul(&h));
             },
-        )
+        );
     }
 
     #[inline(always)]

@@ -119,9 +119,9 @@ fn in_subgroup<K: Kernel, const N: usize>(points: &[Affine<K>; N]) -> [Lanes; N]
     });
     for bit in (0..63).rev() {
         for (sum, point) in sums.iter_mut().zip(points) {
-            *sum = sum.double();
+            sum.double();
             if Z >> bit & 1 == 1 {
-                *sum = sum.add_affine(point);
+                sum.add_affine(point);
             }
         }
     }
@@ -130,9 +130,9 @@ fn in_subgroup<K: Kernel, const N: usize>(points: &[Affine<K>; N]) -> [Lanes; N]
     let cubes: [Fp<K>; N] = core::array::from_fn(|n| squares[n].mul(&bases[n].z));
     for bit in (0..63).rev() {
         for (n, sum) in sums.iter_mut().enumerate() {
-            *sum = sum.double();
+            sum.double();
             if Z >> bit & 1 == 1 {
-                *sum = sum.add(&bases[n], [&squares[n], &cubes[n]]);
+                sum.add(&bases[n], [&squares[n], &cubes[n]]);
             }
         }
     }

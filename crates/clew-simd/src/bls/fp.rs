@@ -60,14 +60,15 @@ impl<K: Kernel> Fp<K> {
 
     /// Decodes big-endian bytes, and returns the lanes whose number is p or more.
     pub fn from_bytes(kernel: K, bytes: [&[u8; BYTES]; LANES]) -> (Self, Lanes) {
-        let rows = bytes.map(|bytes| {
+        let mut rows = [Row::ZERO; LANES];
+        for (row, bytes) in rows.iter_mut().zip(bytes) {
             let mut words = [0; WORDS];
             for (word, bytes) in words.iter_mut().rev().zip(bytes.as_chunks().0) {
                 *word = u64::from_be_bytes(*bytes);
             }
-            Row::from_words(&words)
-        });
-        let numbers = kernel.from_rows(core::array::from_fn(|lane| &rows[lane]));
+            *row = Row::from_words(&words);
+        }
+        let numbers = kernel.from_rows(rows.each_ref());
         let refused = K::above(&numbers, &P) | K::equal(&numbers, &P);
         // 2^384 is below 10 p.
         let read = Self::new(numbers, Bound::new(10));
@@ -76,8 +77,11 @@ impl<K: Kernel> Fp<K> {
 
     /// Reads the words of blst's Montgomery form, whose R is 2^384.
     pub fn from_blst(kernel: K, words: [&[u64; WORDS]; LANES]) -> Self {
-        let rows = words.map(Row::from_words);
-        let numbers = kernel.from_rows(core::array::from_fn(|lane| &rows[lane]));
+        let mut rows = [Row::ZERO; LANES];
+        for (row, words) in rows.iter_mut().zip(words) {
+            *row = Row::from_words(words);
+        }
+        let numbers = kernel.from_rows(rows.each_ref());
         let read = Self::new(numbers, Bound::new(10));
         read.mul(&Self::constant(kernel, &FROM_384))
     }
@@ -86,7 +90,11 @@ impl<K: Kernel> Fp<K> {
     pub fn to_blst(&self) -> [[u64; WORDS]; LANES] {
         let product = self.mul(&Self::constant(self.kernel(), &TO_384));
         let rows = K::to_rows(&K::reduce_once(&product.numbers));
-        rows.map(|row| row.to_words())
+        let mut words = [[0; WORDS]; LANES];
+        for (words, row) in words.iter_mut().zip(&rows) {
+            *words = row.to_words();
+        }
+        words
     }
 
     /// Returns the elements out of Montgomery form.

@@ -16,6 +16,7 @@
 //! | `digits` | signed digits, and tables that they pick from |
 //! | `comb` | products of a fixed base, with one of another point |
 //! | `sums` | the two sums of a batch |
+//! | `kept` | memory that is kept between calls |
 //! | `engine` | [`Engine`]: what callers use |
 //!
 //! Formulas are generic over the kernel, and are not unsafe: numbers exist only where the processor has
@@ -32,6 +33,7 @@ mod fp;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 mod inverse;
+mod kept;
 mod kernel;
 mod limbs;
 mod points;

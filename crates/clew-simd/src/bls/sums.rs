@@ -2,9 +2,10 @@
 
 use super::curve::Projective;
 use super::digits::{Pick, Picks, Table, signed_digits};
+use super::kept::{self, Workspace};
 use super::kernel::{Kernel, LANES};
 use super::points::{in_lanes, is_identity, to_blst};
-use super::tree::{Point, Scratch, sum_groups};
+use super::tree::{Point, sum_groups};
 use alloc::vec::Vec;
 use blst::blst_p1_affine;
 
@@ -59,24 +60,14 @@ pub fn two_sums<K: Kernel>(
     long: &[Long],
     short: &[Short],
 ) -> [[blst_p1_affine; LANES]; SUMS] {
-    const AT_ONCE: usize = VECTORS * LANES;
-    let chunks = long.len().max(short.len()).div_ceil(AT_ONCE);
-    let mut chunk = Chunk::new(kernel);
-    let mut parts = Vec::with_capacity(chunks * GROUPS);
-    for i in 0..chunks {
-        let (long, short) = (part(long, i, AT_ONCE), part(short, i, AT_ONCE));
-        parts.extend_from_slice(chunk.sums(long, short));
-    }
-    // The chunks' parts of each group, one behind the other.
-    let by_group: Vec<Point<K>> = (0..GROUPS)
-        .flat_map(|group| parts.iter().skip(group).step_by(GROUPS).copied())
-        .collect();
-    let mut sums = [Projective::identity(kernel); SUMS];
-    if chunks > 0 {
-        let mut sizes = [chunks as u32; GROUPS];
-        let windows = sum_groups(kernel, &mut sizes, by_group.as_slice(), &mut chunk.scratch);
-        sums = joined(kernel, windows);
-    }
+    let sums = kept::with(|memory| {
+        let mut chunk = Chunk {
+            kernel,
+            groups: core::array::from_fn(|_| Vec::new()),
+            memory,
+        };
+        chunk.all(long, short)
+    });
     let affine = Projective::to_affine(&sums);
     core::array::from_fn(|s| to_blst(&affine[s].0, affine[s].1))
 }
@@ -92,46 +83,56 @@ fn joined<K: Kernel>(kernel: K, windows: &[Point<K>]) -> [Projective<K>; SUMS] {
     for (j, windows) in windows.chunks_exact(SUMS).enumerate().rev() {
         for (sum, window) in sums.iter_mut().zip(windows) {
             if j + 1 < LONG {
-                (0..WINDOW).for_each(|_| *sum = sum.double());
+                (0..WINDOW).for_each(|_| sum.double());
             }
-            *sum = sum.add_affine(&window.affine).select(window.identity, sum);
+            sum.add_affine(&window.affine, window.identity);
         }
     }
     sums
 }
 
-/// Tables and picks of the points that are summed up together.
-struct Chunk<K: Kernel> {
+/// Points that are summed up together.
+struct Chunk<'a, K: Kernel> {
     kernel: K,
-    long: Table<ENTRIES>,
-    short: Table<ENTRIES>,
     groups: [Vec<Pick>; GROUPS],
-    picks: Vec<Pick>,
-    scratch: Scratch<K>,
+    memory: &'a mut Workspace<K>,
 }
 
 /// Which table a pick means.
 const OF_LONG: u8 = 0;
 const OF_SHORT: u8 = 1;
 
-impl<K: Kernel> Chunk<K> {
-    fn new(kernel: K) -> Self {
-        Self {
-            kernel,
-            long: Table::default(),
-            short: Table::default(),
-            groups: core::array::from_fn(|_| Vec::new()),
-            picks: Vec::new(),
-            scratch: Scratch::default(),
+impl<K: Kernel> Chunk<'_, K> {
+    /// The sums of any number of points, chunk by chunk.
+    fn all(&mut self, long: &[Long], short: &[Short]) -> [Projective<K>; SUMS] {
+        const AT_ONCE: usize = VECTORS * LANES;
+        let chunks = long.len().max(short.len()).div_ceil(AT_ONCE);
+        if chunks == 0 {
+            return [Projective::identity(self.kernel); SUMS];
         }
+        let mut parts = Vec::with_capacity(chunks * GROUPS);
+        for i in 0..chunks {
+            let (long, short) = (part(long, i, AT_ONCE), part(short, i, AT_ONCE));
+            parts.extend_from_slice(self.sums(long, short));
+        }
+        // The chunks' parts of each group, one behind the other.
+        let by_group: Vec<Point<K>> = (0..GROUPS)
+            .flat_map(|group| parts.iter().skip(group).step_by(GROUPS).copied())
+            .collect();
+        let mut sizes = [chunks as u32; GROUPS];
+        let scratch = &mut self.memory.scratch;
+        let windows = sum_groups(self.kernel, &mut sizes, by_group.as_slice(), scratch);
+        joined(self.kernel, windows)
     }
 
     /// The sum of each group.
     fn sums(&mut self, long: &[Long], short: &[Short]) -> &[Point<K>] {
         let of_long = in_lanes(self.kernel, long.iter().map(|term| &term.point));
         let of_short = in_lanes(self.kernel, short.iter().map(|term| &term.point));
-        self.long.fill(self.kernel, &of_long, &mut self.scratch);
-        self.short.fill(self.kernel, &of_short, &mut self.scratch);
+        let pairs = self.memory.tables_of_16.iter_mut().zip([of_long, of_short]);
+        for (table, points) in pairs {
+            table.fill(self.kernel, &points, &mut self.memory.scratch);
+        }
         self.groups.iter_mut().for_each(Vec::clear);
         for (v, few) in long.chunks(LANES).enumerate() {
             self.pick_long(v, few);
@@ -139,21 +140,27 @@ impl<K: Kernel> Chunk<K> {
         for (v, few) in short.chunks(LANES).enumerate() {
             self.pick_short(v, few);
         }
-        self.picks.clear();
+        let Workspace {
+            tables_of_16,
+            picks,
+            scratch,
+            ..
+        } = &mut *self.memory;
+        picks.clear();
         let mut sizes = [1; GROUPS];
         for (group, size) in self.groups.iter_mut().zip(&mut sizes) {
             if group.is_empty() {
                 group.push(Pick::NONE);
             }
-            self.picks.extend_from_slice(group);
+            picks.extend_from_slice(group);
             *size = group.len() as u32;
         }
-        let picks = Picks {
+        let source = Picks {
             kernel: self.kernel,
-            picks: &self.picks,
-            tables: [self.long.entries(), self.short.entries()],
+            picks,
+            tables: tables_of_16.each_ref().map(Table::entries),
         };
-        sum_groups(self.kernel, &mut sizes, picks, &mut self.scratch)
+        sum_groups(self.kernel, &mut sizes, source, scratch)
     }
 
     fn pick_long(&mut self, v: usize, few: &[Long]) {

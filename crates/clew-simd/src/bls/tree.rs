@@ -113,7 +113,7 @@ fn pair_up(sizes: &mut [u32], plan: &mut Plan) {
 /// Writes the multiples 1 to `entries`, a power of two, of each point: by multiple, then by point.
 pub fn multiples<'a, K: Kernel>(
     kernel: K,
-    points: impl Iterator<Item = Affine<K>>,
+    points: impl ExactSizeIterator<Item = Affine<K>>,
     entries: u32,
     scratch: &'a mut Scratch<K>,
 ) -> &'a [Point<K>] {
@@ -123,12 +123,14 @@ pub fn multiples<'a, K: Kernel>(
         next,
         plan,
     } = scratch;
+    let n = points.len();
     sums.clear();
+    sums.reserve(n * entries as usize);
     sums.extend(points.map(|affine| Point {
         affine,
         identity: 0,
     }));
-    let n = sums.len() as u32;
+    let n = n as u32;
     let mut have = 1;
     while have < entries {
         plan.clear();
@@ -154,6 +156,7 @@ fn round<K: Kernel, S: Source<K>>(
         #[inline(always)]
         || {
             products.clear();
+            products.reserve(plan.len());
             let mut product = Fp::one(kernel);
             for &(a, b) in plan {
                 products.push(product);

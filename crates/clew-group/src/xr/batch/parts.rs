@@ -3,7 +3,7 @@
 //!
 //! With v_i the value of part i, it compares the product of v_i^i with powers of the product of v_i. If
 //! they fit for k, then the product of v_i^(i - k) is one: a batch equation of all parts but k, whose
-//! weights i - k are not zero. So these are good, but for a probability of 2^-127, and all that is bad
+//! weights i - k are not zero. So these are good, but for a probability of 2^-128, and all that is bad
 //! is in part k, whose value is that of the whole.
 
 use super::{Candidate, FixedPowers};
@@ -114,6 +114,7 @@ fn take_apart<'a>(
             .copied()
             .collect()
     };
+    let parts = &parts[..candidates.len().min(PART_COUNT)];
     if !many && let Some(i) = only_bad_part(key, parts, &value) {
         let candidates = part(i);
         return vec![Suspects {
@@ -122,10 +123,9 @@ fn take_apart<'a>(
             many,
         }];
     }
-    let count = candidates.len().min(PART_COUNT);
-    let values = values_of_parts(key, &parts[..count], &value);
+    let values = values_of_parts(key, parts, &value);
     let is_bad = values.iter().filter(|value| !value.is_identity()).count();
-    let many = many || 2 * is_bad > count;
+    let many = many || 2 * is_bad > parts.len();
     let pairs = values.into_iter().enumerate();
     pairs
         .filter(|(_, value)| !value.is_identity())
@@ -138,7 +138,7 @@ fn take_apart<'a>(
 }
 
 /// The part that alone is bad. The value of all is not one.
-fn only_bad_part(key: &VerifyingKey, parts: &[Sums; PART_COUNT], value: &Gt) -> Option<usize> {
+fn only_bad_part(key: &VerifyingKey, parts: &[Sums], value: &Gt) -> Option<usize> {
     // Part i in i suffixes: the sum of i times part i.
     let suffixes = parts.iter().skip(1).rev();
     let (_, weighted) = suffixes.fold((Sums::default(), Sums::default()), |(suffix, sum), part| {
@@ -147,7 +147,7 @@ fn only_bad_part(key: &VerifyingKey, parts: &[Sums; PART_COUNT], value: &Gt) -> 
     });
     let weighted = weighted.value(key);
     let mut power = value.mul(&value.inverse());
-    for i in 0..PART_COUNT {
+    for i in 0..parts.len() {
         if power == weighted {
             return Some(i);
         }
