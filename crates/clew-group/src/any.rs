@@ -199,6 +199,19 @@ impl SigningKey {
             Self::Xr(key) => Precursor::Xr(Box::new(key.precursor(rng))),
         }
     }
+
+    /// Computes many precursors, of XR eight at once where the machine can.
+    pub fn precursors(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Precursor> {
+        match self {
+            Self::Bbs04(_) => (0..count).map(|_| self.precursor(rng)).collect(),
+            Self::Xr(key) => {
+                let precursors = key.precursors(count, rng).into_iter();
+                precursors
+                    .map(|precursor| Precursor::Xr(Box::new(precursor)))
+                    .collect()
+            }
+        }
+    }
 }
 
 opaque!(SigningKey);

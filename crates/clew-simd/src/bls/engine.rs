@@ -6,6 +6,7 @@ use super::decode::{Encoded, Refused, decode};
 use super::ifma::Ifma;
 use super::kernel::LANES;
 use super::points::to_blst;
+use super::secret::{SecretSum, SecretTable, Summed, WINDOWS, secret_sums};
 use super::sums::{Long, SUMS, Short, two_sums};
 use crate::Backend;
 use alloc::vec::Vec;
@@ -68,6 +69,16 @@ impl Engine {
     /// that depends on points and powers.
     pub fn products(self, comb: &Comb, tasks: &[Task]) -> Vec<Option<Encoded>> {
         with!(self, kernel => comb.products(kernel, tasks))
+    }
+
+    /// Makes the table of a base for secret scalars: of its multiples by 2^(6 i).
+    pub fn secret_table(self, bases: &[blst_p1_affine; WINDOWS]) -> SecretTable {
+        with!(self, kernel => SecretTable::new(kernel, bases))
+    }
+
+    /// Returns each sum of products, in every lane. Takes constant time, but for the number of products.
+    pub fn secret_sums(self, sums: &[SecretSum<'_>]) -> Vec<Summed> {
+        with!(self, kernel => secret_sums(kernel, sums))
     }
 
     /// Returns two sums, each in eight parts: part i is that of the points i, i + 8, and so on of both

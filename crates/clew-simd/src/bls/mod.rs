@@ -16,6 +16,7 @@
 //! | `digits` | signed digits, and tables that they pick from |
 //! | `comb` | products of a fixed base, with one of another point |
 //! | `sums` | the two sums of a batch |
+//! | `secret` | sums of products with secret scalars, in constant time |
 //! | `kept` | memory that is kept between calls |
 //! | `engine` | [`Engine`]: what callers use |
 //!
@@ -38,6 +39,7 @@ mod kernel;
 mod limbs;
 mod points;
 mod power;
+mod secret;
 mod sums;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
@@ -50,7 +52,8 @@ pub use fp::{BYTES, Fp, Plain};
 #[cfg(target_arch = "x86_64")]
 pub use ifma::Ifma;
 pub use inverse::{invert_all, invert_nonzero};
-pub use kernel::{Kernel, LANES, Lanes};
+pub use kernel::{Kernel, LANES, Lanes, Signs};
 pub use limbs::{Row, WORDS};
 pub use power::{Power, ROOT};
+pub use secret::{Scalars, SecretSum, SecretTable, Summed, WINDOWS};
 pub use sums::{Halves, Long, SUMS, Short};
