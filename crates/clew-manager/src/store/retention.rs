@@ -165,10 +165,12 @@ impl Store {
     /// bytes are overwritten in a file of SQLite; a server of PostgreSQL keeps them until it vacuums.
     ///
     /// # Errors
-    /// Those of [`Self::retention`], the disk's and the database's: then a part may be deleted, and a
-    /// later call goes on.
+    /// Those of [`Self::retention`] and [`Self::judge_clock`]; the disk's and the database's: then a part may
+    /// be deleted, and a later call goes on.
     pub fn prune(&mut self, now: u64) -> Result<Pruned, StoreError> {
+        self.check_not_halted()?;
         self.follow()?;
+        let now = self.clock.believe(&self.group, now)?;
         let rule = self.retention()?;
         let mut all = Pruned::default();
         loop {

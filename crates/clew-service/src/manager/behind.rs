@@ -82,7 +82,7 @@ fn next_place(store: &Store) -> Result<u64, StoreError> {
 }
 
 /// Whether an entry tells of the group's own history: machines and epochs.
-fn is_of_group(body: &Body) -> bool {
+pub(super) fn is_of_group(body: &Body) -> bool {
     matches!(
         body,
         Body::Group { .. } | Body::Enrolled { .. } | Body::Epoch { .. }
@@ -105,6 +105,7 @@ impl Known {
         Ok(Self {
             waiting: bodies
                 .filter_map(|e| Body::decode(e.kind, &e.body))
+                .filter(is_of_group)
                 .collect(),
             is_cut,
             manager: store.group().genesis().manager,
@@ -117,6 +118,10 @@ impl Known {
         let entry = logged.ok_or(LogClientError::Answer("an entry"))?.entry;
         if entry.author != self.manager || !is_of_group(&entry.body) {
             return Ok(());
+        }
+        // A log elsewhere could invent it, and halt the store.
+        if entry.group != store.group().id().0 || !entry.is_signed() {
+            return Err(LogClientError::Answer("an entry that the manager signed").into());
         }
         match self.waiting.pop_front() {
             Some(own) if own == entry.body => Ok(()),
