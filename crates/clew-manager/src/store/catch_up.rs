@@ -230,7 +230,10 @@ impl Takeover<'_> {
     fn write_outbox(&self, logged: &[LoggedBody]) -> Result<(), StoreError> {
         let other = || StoreError::OtherHistory("the group's log");
         let new = &self.theirs.epochs()[self.ours.epochs().len()..];
-        if new.iter().any(|record| matches!(record.change, Change::Log(_))) {
+        if new
+            .iter()
+            .any(|record| matches!(record.change, Change::Log(_)))
+        {
             self.db.set_unsent()?;
         }
         let mut waiting: VecDeque<_> = self.db.outbox(u32::MAX >> 1)?.into();

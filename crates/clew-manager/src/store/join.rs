@@ -78,7 +78,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] if the last machine of that name is not revoked;
-    /// [`StoreError::NoJoin`] with `bbs04`.
+    /// [`StoreError::NoJoin`] with `bbs04`; [`StoreError::Ended`], [`StoreError::ClockAhead`].
     pub fn invite(
         &mut self,
         issuer: &IssuerKeyFile,
@@ -89,6 +89,7 @@ impl Store {
         self.check_key(issuer)?;
         self.check_not_halted()?;
         gamma(issuer)?;
+        let now = self.clock.time(&self.group, now)?;
         let transaction = self.db.begin()?;
         free(&*transaction, &name)?;
         let mut nonce = [0; 32];

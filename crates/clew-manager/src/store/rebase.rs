@@ -1,7 +1,7 @@
 //! A rebase: its witnesses are computed while others go on changing the store, and machines join.
 
-use super::epochs::RevokedRows;
 use super::clock::ClockJudge;
+use super::epochs::RevokedRows;
 use super::revoke::{self, EpochStart, rows_of};
 use super::witnesses::Making;
 use super::{Locked, Machine, Store, read_group, register};

@@ -127,11 +127,12 @@ fn an_older_backup_does_not_open_beside_what_was_published_since() {
         "{refused}"
     );
     let dir = acme.folder.path().join("damaged");
-    let refused = restored(&bytes, &dir, Some(b"clew")).err().unwrap();
-    assert!(
-        matches!(refused, StoreError::PublishedIsDamaged(_)),
-        "{refused}"
-    );
+    let other = TestGroup::of(Scheme::Xr, quorum(1, 1), 5);
+    for given in [&b"clew"[..], &other.store.group_bytes().unwrap()] {
+        let refused = restored(&bytes, &dir, Some(given)).err().unwrap();
+        assert!(matches!(refused, StoreError::OtherHistory(_)), "{refused}");
+        assert!(!dir.exists(), "nothing is left");
+    }
 }
 
 #[test]

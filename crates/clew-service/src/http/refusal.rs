@@ -15,7 +15,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Why a server refuses: the reason, its status, and a sentence.
 const REASONS: [(&str, StatusCode, &str); 8] = [
-    ("path", StatusCode::NOT_FOUND, "there is nothing at this path"),
+    (
+        "path",
+        StatusCode::NOT_FOUND,
+        "there is nothing at this path",
+    ),
     (
         "method",
         StatusCode::METHOD_NOT_ALLOWED,
@@ -41,8 +45,16 @@ const REASONS: [(&str, StatusCode, &str); 8] = [
         StatusCode::INTERNAL_SERVER_ERROR,
         "the service failed",
     ),
-    ("head", StatusCode::BAD_REQUEST, "this is not a request of HTTP/1.1"),
-    ("request", StatusCode::BAD_REQUEST, "the request cannot be read"),
+    (
+        "head",
+        StatusCode::BAD_REQUEST,
+        "this is not a request of HTTP/1.1",
+    ),
+    (
+        "request",
+        StatusCode::BAD_REQUEST,
+        "the request cannot be read",
+    ),
 ];
 
 /// Place of the reason for what HTTP itself does not understand.

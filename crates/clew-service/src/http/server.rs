@@ -1,7 +1,7 @@
 //! A server that strangers cannot exhaust.
 
-use super::connections::{Connections, Place, host};
 use super::Certificate;
+use super::connections::{Connections, Place, host};
 use super::refusal::{Refusing, as_problem, too_slow};
 use axum::body::Body;
 use axum::response::IntoResponse;

@@ -285,7 +285,12 @@ async fn metrics(State(served): State<Served>) -> Response {
         text += &line("log", name, help, count);
     }
     let published = shared.published.borrow().as_ref().map_or(0, |p| p.size);
-    text += &gauge("log", "size", "Entries of the log.", shared.newest.borrow().size);
+    text += &gauge(
+        "log",
+        "size",
+        "Entries of the log.",
+        shared.newest.borrow().size,
+    );
     let help = "Entries of the published checkpoint.";
     text += &gauge("log", "published_size", help, published);
     page(&text)

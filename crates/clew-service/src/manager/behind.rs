@@ -2,6 +2,7 @@
 
 use crate::database::StorageError;
 use crate::log::{Log, LogClient, LogClientError};
+use clew_evidence::GroupLog;
 use clew_log::Checkpoint;
 use clew_log::entry::{Body, Logged};
 use clew_manager::{Store, StoreError};
@@ -59,6 +60,10 @@ pub fn compare_with_own(store: &Store, log: &Log) -> Result<(), BehindError> {
 /// [`BehindError`]; [`BehindError::Unanswered`] if the log is away: nothing is known then.
 pub async fn compare_with(store: &Store, log: &LogClient) -> Result<(), BehindError> {
     let note = log.checkpoint().await?;
+    let named = store.group().newest_log().map(GroupLog::key);
+    if named.is_none_or(|key| note.signature(key).is_err()) {
+        return Err(LogClientError::Answer("a checkpoint of the group's log").into());
+    }
     let stated = Checkpoint::parse(note.text());
     let size = stated
         .map_err(|_| LogClientError::Answer("a checkpoint"))?

@@ -408,9 +408,9 @@ impl<R: CryptoRng> Worker<R> {
         if now < last.saturating_add(every) {
             return Ok(());
         }
-        let made =
-            self.store
-                .revoke_queued(&self.issuer, EpochStart::now(now), &mut |_, _| true)?;
+        let made = self
+            .store
+            .revoke_queued(&self.issuer, EpochStart::now(now), &mut |_, _| true)?;
         for epoch in made {
             count(&self.metrics.epochs);
             self.last_epoch = now;

@@ -33,9 +33,9 @@ pub use log::{
     LogUnseal, LogVerify, LogWitness, Reached,
 };
 pub use manager::{
-    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
-    ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore, ManagerRetention, ManagerServe,
-    ManagerSetLog,
+    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCatchUp, ManagerCheck,
+    ManagerClock, ManagerDismiss, ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore,
+    ManagerRetention, ManagerServe, ManagerSetLog,
 };
 pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
