@@ -17,6 +17,7 @@ impl Store {
     /// [`StoreError::Ended`] if it ended before, [`StoreError::Successor`] if it would succeed itself, and
     /// those of [`Store::revoke`].
     pub fn end(&mut self, issuer: &IssuerKeyFile, end: End, now: u64) -> Result<u32, StoreError> {
+        self.check_not_halted()?;
         check_successor(&self.group, &end)?;
         let when = EpochStart::now(now);
         self.new_epoch(issuer, when, |_, _| Ok((Change::End(end), Vec::new())))

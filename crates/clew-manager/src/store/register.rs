@@ -130,6 +130,7 @@ impl Store {
         now: u64,
     ) -> Result<(), StoreError> {
         self.check_key(issuer)?;
+        let is_halted = self.check_not_halted();
         let Locked {
             transaction,
             group,
@@ -143,6 +144,7 @@ impl Store {
             drop(transaction);
             return self.refresh();
         }
+        is_halted?;
         let present = group.register().machines;
         write_head(&*transaction, present, group.last_id(), time, issuer)?;
         let after = read_group(&*transaction)?; // with every rule: what readers refuse is not kept

@@ -132,6 +132,7 @@ impl Store {
     /// # Errors
     /// The rule's file cannot be written.
     pub fn set_retention(&mut self, rule: &Retention) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let path = self.dir.join(RETENTION);
         let mut text = String::new();
         let _ = write!(text, "{rule}"); // a string takes everything

@@ -18,7 +18,8 @@ const REASONS: [(&str, StatusCode, &str); 8] = [
     (
         "path",
         StatusCode::NOT_FOUND,
-        "there is nothing at this path",
+        "this service has nothing at this path: the address may be another service's, and a manager \
+         has its log at /log/",
     ),
     (
         "method",

@@ -41,7 +41,7 @@ pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
     TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeLogin, TrusteeRefuse,
-    TrusteeServe,
+    TrusteeServe, TrusteeSetManager,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,

@@ -5,6 +5,7 @@ use crate::pages::{Guarded as _, code, entrance, facts, page_again, table, utc};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use clew_evidence::{DeviceFingerprint, short_form};
 use clew_log::entry::Role;
 use clew_manager::{AdmittedAuthor, Factory, Store, StoreError};
 use clew_wire::{Hex, WallTime, visible};
@@ -47,7 +48,7 @@ impl Seen {
         let epochs = group.epochs().iter().rev().take(EPOCHS_SHOWN);
         let epoch = |record: &clew_evidence::EpochRecord| Epoch {
             number: record.epoch,
-            id: Hex(&record.epoch_id().0).to_string(),
+            id: short_form(&record.epoch_id().0),
             made: record.made,
             start: group.start(record.epoch).unwrap_or(record.start),
             machines: record.machines,
@@ -182,7 +183,7 @@ fn authors(authors: &[AdmittedAuthor]) -> Markup {
             html! { (visible(own.author.name.as_str())) },
             html! { (role) },
             html! { (utc(WallTime::from_nanos(own.admitted_at))) },
-            code(&Hex(own.author.signs.as_bytes()).to_string()),
+            code(&DeviceFingerprint::of(own.author.signs.as_bytes()).to_string()),
         ]
     };
     let rows: Vec<_> = authors.iter().rev().take(LISTED).map(row).collect();
