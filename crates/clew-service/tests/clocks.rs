@@ -10,7 +10,7 @@ use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
 use clew_service::http::{Server, ServerLimits, ServiceUrl};
 use clew_service::log::{Log, LogOptions, LogPages, LogService, Status, WitnessAddress, clear_key};
 use clew_service::manager::{
-    ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, Seen, router,
+    LogMemory, ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, router,
 };
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use clew_wire::WallTime;
@@ -166,7 +166,7 @@ async fn manager_with(
 async fn a_member_needs_a_checkpoint_of_the_last_day() {
     let dir = tempfile::tempdir().unwrap();
     let (client, store, witness) = manager(dir.path()).await;
-    let seen = Seen {
+    let seen = LogMemory {
         witnesses: vec![witness.clone()],
         threshold: 1,
         reads: false,
@@ -176,7 +176,7 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
     let kept = seen.check(&client, group, NOW).await.unwrap();
     assert!(kept.last.is_some());
     // It is kept as text, and continued.
-    let kept: Seen = kept.to_string().parse().unwrap();
+    let kept: LogMemory = kept.to_string().parse().unwrap();
     kept.check(&client, group, NOW + DAY).await.unwrap();
     kept.check(&client, group, NOW - 3_600).await.unwrap();
     let is_frozen = |error: &NotAccepted| matches!(error, NotAccepted::Frozen { newest: NOW, now } if *now == NOW + DAY + 1);
@@ -198,7 +198,7 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
         "{future:?}"
     );
     assert!(future.is_passing());
-    let of_other = Seen {
+    let of_other = LogMemory {
         witnesses: vec![key(KeyKind::Witness, "other", 3).public().clone()],
         ..kept.clone()
     };

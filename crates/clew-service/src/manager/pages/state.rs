@@ -22,7 +22,7 @@ const LISTED: usize = 50;
 const OUTBOX_COUNTED: u32 = 1_000;
 
 /// What one look at the store says.
-struct Seen {
+struct StateShown {
     group: [u8; 16],
     machines: u32,
     epochs: Vec<Epoch>,
@@ -42,7 +42,7 @@ struct Epoch {
     machines: u32,
 }
 
-impl Seen {
+impl StateShown {
     fn of(store: &Store) -> Result<Self, StoreError> {
         let group = store.group();
         let epochs = group.epochs().iter().rev().take(EPOCHS_SHOWN);
@@ -83,7 +83,7 @@ pub(super) async fn page(State(pages): State<ManagerPages>, headers: HeaderMap) 
     let Some(guest) = entrance::guest(&pages, &headers).await else {
         return page_again("login");
     };
-    let Some(seen) = pages.read(Seen::of).await else {
+    let Some(seen) = pages.read(StateShown::of).await else {
         return pages.unread();
     };
     let is_manager = guest.visitor.is_manager();
@@ -105,7 +105,7 @@ pub(super) async fn page(State(pages): State<ManagerPages>, headers: HeaderMap) 
     pages.page(&guest, "State", "state", body)
 }
 
-fn overview(pages: &ManagerPages, seen: &Seen, is_manager: bool) -> Markup {
+fn overview(pages: &ManagerPages, seen: &StateShown, is_manager: bool) -> Markup {
     let trouble = pages.manager.trouble.read();
     let trouble = trouble.unwrap_or_else(PoisonError::into_inner).clone();
     let health = match &trouble {
@@ -133,7 +133,7 @@ fn overview(pages: &ManagerPages, seen: &Seen, is_manager: bool) -> Markup {
     }
 }
 
-fn epochs(seen: &Seen) -> Markup {
+fn epochs(seen: &StateShown) -> Markup {
     let rows: Vec<_> = seen
         .epochs
         .iter()
