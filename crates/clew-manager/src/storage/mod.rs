@@ -231,6 +231,9 @@ pub(crate) trait Transaction: Tables + BoardChanges + RetentionChanges {
     /// Adds an entry for the log.
     fn send(&self, kind: u8, body: &[u8]) -> Result<()>;
 
+    /// Adds an entry that the log has already, in that place.
+    fn add_sent(&self, kind: u8, body: &[u8], place: u64) -> Result<()>;
+
     /// Says that the log has an entry, and where. Entries before it have to be there.
     fn set_sent(&self, seq: u64, place: u64) -> Result<()>;
 

@@ -46,6 +46,7 @@ impl Store {
         if *key == self.group.genesis().manager {
             return Err(StoreError::AuthorIsManager);
         }
+        self.check_not_halted()?;
         let transaction = self.db.begin()?;
         let known = transaction.author(key)?;
         if let Some(known) = known.as_ref().filter(|known| known.role != Role::None) {
@@ -79,6 +80,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoAuthor`] if nobody in force has the name.
     pub fn dismiss_author(&mut self, name: &Name) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let transaction = self.db.begin()?;
         let all = transaction.authors()?;
         let mut in_force = all.into_iter().filter(|known| known.role != Role::None);
@@ -97,6 +99,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::AuthorNameTaken`]; then nothing changes.
     pub fn seat_trustees(&mut self, trustees: &[(u8, Author)], now: u64) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let transaction = self.db.begin()?;
         let all = transaction.authors()?;
         let is_seated = |known: &AdmittedAuthor, index: u8, author: &Author| {

@@ -6,6 +6,7 @@ mod files;
 mod home;
 mod init;
 mod list;
+mod manager;
 mod page;
 mod plans;
 mod requests;
@@ -21,6 +22,7 @@ pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
     match arguments {
         Trustee::Init(arguments) => init::run(arguments),
         Trustee::Serve(arguments) => serve::run(arguments),
+        Trustee::SetManager(arguments) => manager::set(arguments),
         Trustee::Login(arguments) => page::login(arguments),
         Trustee::List(arguments) => list::run(arguments),
         Trustee::Approve(arguments) => answer::approve(arguments),
