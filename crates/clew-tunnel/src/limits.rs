@@ -93,6 +93,14 @@ pub(crate) const PUZZ_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const TUNNELS_MAX: usize = 100_000;
 /// Initiation packets that wait for their keys.
 pub(crate) const KEY_QUEUE: usize = 4_096;
+/// Tunnels whose clients have not shown yet that they receive at their addresses.
+pub const UNPROVEN_MAX: usize = 256;
+/// How long such a tunnel has time for that.
+pub const UNPROVEN_LIFE: Duration = Duration::from_secs(8);
+/// When the client of such a tunnel is asked, if nothing else has shown it.
+pub(crate) const UNPROVEN_ASK: Duration = Duration::from_secs(1);
+/// Bytes that such a tunnel may bring.
+pub const UNPROVEN_BYTES: usize = 32 << 10;
 /// Connections of a tunnel.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Longest packet that is sent where nothing better is known of the path, in bytes.
@@ -120,6 +128,6 @@ pub const CLIENT_IDLE: Duration = Duration::from_secs(300);
 /// Life of a tunnel under the boxing key.
 pub(crate) const T1_LIFE: Duration = Duration::from_secs(10);
 /// How long a tunnel is silent before a server that is half full asks whether it is there.
-pub(crate) const PROBE_IDLE: Duration = Duration::from_secs(120);
+pub const PROBE_IDLE: Duration = Duration::from_secs(120);
 /// How long a server keeps a silent tunnel.
-pub(crate) const IDLE_MAX: Duration = Duration::from_secs(86_400);
+pub const IDLE_MAX: Duration = Duration::from_secs(86_400);

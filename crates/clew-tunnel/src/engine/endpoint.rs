@@ -184,6 +184,7 @@ impl<T: Party> Endpoint<T> {
             self.say((run.from, run.to), run.bytes.into());
         }
         self.tids.change(index, tunnel.tids(), [None; 3]);
+        tunnel.leave(&mut self.shared);
         let common = self.shared.as_mut();
         let channel = tunnel.channel_mut();
         self.agenda.move_to(index, &mut channel.due, None);
@@ -298,6 +299,8 @@ pub struct Usage {
     pub ready: usize,
     /// Server: entries of the queue of silent tunnels.
     pub silent: usize,
+    /// Server: places of tunnels from addresses that are not proven.
+    pub unproven: usize,
     /// Datagrams without a tunnel that wait to be sent.
     pub plain: usize,
     /// Events that the program has not taken.

@@ -16,5 +16,6 @@ mod rogue;
 mod services;
 mod solutions;
 mod storm;
+mod unproven;
 mod visits;
 mod watch;
