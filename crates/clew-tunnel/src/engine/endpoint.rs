@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use clew_wire::Instant;
 use core::net::SocketAddr;
 
@@ -167,6 +168,15 @@ impl<T: Party> Endpoint<T> {
         if self.tunnels.get(tunnel).is_some() {
             self.end(now.instant, tunnel.index, None);
         }
+    }
+
+    /// Ends `most` tunnels at once, or as many as there are. Whether there are more.
+    pub fn close_some(&mut self, now: Now<'_>, most: usize) -> bool {
+        let some: Vec<u32> = self.tunnels.indices().take(most).collect();
+        for index in some {
+            self.end(now.instant, index, None);
+        }
+        self.tunnels.len() > 0
     }
 
     /// A tunnel is gone: nothing of it remains but what is said to the other side, once.

@@ -23,7 +23,7 @@ use crate::engine::seq::Seq;
 use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys::{Binder, Nonce};
-use crate::limits::{ANSWER, AUTH_WAIT, PACKET_MIN, T1_LIFE};
+use crate::limits::{ANSWER, AUTH_WAIT, PACKET_MIN, SILENT_AFTER, T1_LIFE};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
@@ -285,6 +285,9 @@ impl Party for Tunnel {
             source,
             ..
         } = *decrypted;
+        if self.heard + SILENT_AFTER <= now.instant {
+            self.channel.sending.revive(now.instant);
+        }
         self.heard = now.instant;
         if which == TidUse::Current && is_newest && source != self.path.address() {
             self.moved(shared, now, source, packet.is_initiation);

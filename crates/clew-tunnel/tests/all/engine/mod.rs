@@ -12,6 +12,7 @@ mod node;
 mod paths;
 mod peers;
 mod reasons;
+mod restarts;
 mod rogue;
 mod services;
 mod solutions;
