@@ -37,6 +37,6 @@ pub use ifma::Ifma;
 pub use inverse::{invert_all, invert_nonzero};
 pub use kernel::{Kernel, LANES, Lanes};
 pub use limbs::{Row, WORDS};
-pub use pairing::{LINES, Lines, Term, product};
+pub use pairing::{LINES, Lines, Term};
 pub use power::{Power, ROOT};
 pub use tower::{Fp12, Tower};

@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "calls of blst")]
 
 use super::fp::Fp;
-use super::kernel::Kernel;
-use super::limbs::WORDS;
+use super::kernel::{Kernel, LANES};
+use super::limbs::{Row, WORDS};
 use super::tower::{Fp12, Tower, from_fp6};
 use alloc::vec::Vec;
 use blst::{
@@ -22,34 +22,33 @@ const DOUBLINGS_AFTER_ADDITION: [usize; 5] = [2, 3, 9, 32, 16];
 /// The lines of a point of G2, each divided by its constant, so that a product with it takes two
 /// products in Fp6 and no third (35 kB). The divisor is in Fp2, so the final exponentiation takes it away.
 #[derive(Clone, Debug)]
-pub struct Lines<K: Kernel>(Vec<Fp<K>>);
+pub struct Lines(Vec<[Row; LANES]>);
 
-impl<K: Tower> Lines<K> {
+impl Lines {
     /// Reads what `blst_precompute_lines` made of a point. Returns `None` if a line has no constant:
     /// no point that was drawn at random has such a line.
-    pub fn new(kernel: K, lines: &[blst_fp6; LINES]) -> Option<Self> {
+    pub(super) fn new<K: Kernel>(kernel: K, lines: &[blst_fp6; LINES]) -> Option<Self> {
         let inverses = inverses(&lines.each_ref().map(|line| line.fp2[0]))?;
-        let scaled = lines.iter().zip(inverses);
-        Some(Self(
-            scaled
-                .map(|(line, inverse)| from_fp6(kernel, &scaled_line(line, &inverse)))
-                .collect(),
-        ))
+        let scaled = lines
+            .iter()
+            .zip(inverses)
+            .map(|(line, inverse)| from_fp6(kernel, &scaled_line(line, &inverse)).to_rows());
+        Some(Self(scaled.collect()))
     }
 }
 
 /// A point of G1, and the lines of its partner.
 #[derive(Clone, Copy, Debug)]
-pub struct Term<'a, K: Kernel> {
-    /// The identity, as blst writes it, is allowed.
+pub struct Term<'a> {
+    /// The point; the identity, (0, 0), is allowed.
     pub point: &'a blst_p1_affine,
     /// The lines.
-    pub lines: &'a Lines<K>,
+    pub lines: &'a Lines,
 }
 
 /// Returns the product of the pairings of all terms, in the form that `blst_final_exp` gives it. Takes
 /// a time that depends only on how many they are.
-pub fn product<K: Tower>(kernel: K, terms: &[Term<'_, K>]) -> blst_fp12 {
+pub(super) fn product<K: Tower>(kernel: K, terms: &[Term<'_>]) -> blst_fp12 {
     let f = kernel.run(|| miller_loop(kernel, terms)).to_blst();
     let f = easy_part(&f);
     kernel
@@ -57,14 +56,15 @@ pub fn product<K: Tower>(kernel: K, terms: &[Term<'_, K>]) -> blst_fp12 {
         .to_blst()
 }
 
-fn miller_loop<K: Tower>(kernel: K, terms: &[Term<'_, K>]) -> Fp12<K> {
+fn miller_loop<K: Tower>(kernel: K, terms: &[Term<'_>]) -> Fp12<K> {
     let points: Vec<Fp<K>> = terms.iter().map(|term| slots(kernel, term.point)).collect();
     // SAFETY: blst returns a pointer to a constant of its own.
     let mut f = Fp12::from_blst(kernel, unsafe { &*blst_fp12_one() });
     let mut next = 0;
     let mut multiply = |f: &mut Fp12<K>| {
         for (term, point) in terms.iter().zip(&points) {
-            *f = f.mul_by_line(&term.lines.0[next].mul(point));
+            let line = Fp::from_rows(kernel, term.lines.0[next].each_ref());
+            *f = f.mul_by_line(&line.mul(point));
         }
         next += 1;
     };

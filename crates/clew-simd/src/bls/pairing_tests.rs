@@ -1,6 +1,7 @@
 //! Fp12 and pairings, against blst.
 #![allow(unsafe_code, reason = "blst is an oracle")]
 
+use super::pairing::product;
 use super::tower::{FROBENIUS, Fp12};
 use super::*;
 use blst::*;
