@@ -9,14 +9,27 @@
 //! | `fp` | [`Fp`]: eight elements of the base field |
 //! | `power` | powers with fixed exponents |
 //! | `inverse` | one inversion for all |
+//! | `curve` | points of G1's curve, and their formulas |
+//! | `decode` | compressed points, checked for curve and subgroup |
+//! | `points` | points from blst to lanes and back |
+//! | `tree` | sums of affine points with shared inversions |
+//! | `digits` | signed digits, and tables that they pick from |
+//! | `comb` | products of a fixed base, with one of another point |
+//! | `sums` | the two sums of a batch |
 //! | `tower` | [`Fp12`]: one element of Fp12 over the lanes |
 //! | `pairing` | one pairing product, of lines that were prepared |
+//! | `engine` | [`Engine`]: what callers use |
 //!
 //! Formulas are generic over the kernel, and are not unsafe: numbers exist only where the processor has
 //! the instructions. A function of many small operations does them within [`Kernel::run`], where the
 //! compiler may use these instructions.
 
 mod bound;
+mod comb;
+mod curve;
+mod decode;
+mod digits;
+mod engine;
 mod fp;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
@@ -24,13 +37,17 @@ mod inverse;
 mod kernel;
 mod limbs;
 mod pairing;
-#[cfg(all(test, target_arch = "x86_64"))]
-mod pairing_tests;
+mod points;
 mod power;
+mod sums;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod tower;
+mod tree;
 
+pub use comb::{Comb, Task};
+pub use decode::{Encoded, Refused};
+pub use engine::Engine;
 pub use fp::{BYTES, Fp, Plain};
 #[cfg(target_arch = "x86_64")]
 pub use ifma::Ifma;
@@ -39,4 +56,5 @@ pub use kernel::{Kernel, LANES, Lanes};
 pub use limbs::{Row, WORDS};
 pub use pairing::{LINES, Lines, Term};
 pub use power::{Power, ROOT};
+pub use sums::{Halves, Long, SUMS, Short};
 pub use tower::{Fp12, Tower};

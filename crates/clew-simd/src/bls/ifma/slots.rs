@@ -1,4 +1,8 @@
 //! Moves between slots and lanes, and sums of limbs that are not carried.
+#![allow(
+    clippy::needless_range_loop,
+    reason = "limbs of several vectors in step"
+)]
 
 use core::arch::x86_64::*;
 

@@ -3,6 +3,10 @@
 //! Moves between slots, and sums, cost little beside products, so products are what is saved: 5
 //! vectors of them multiply two elements of Fp12, 3 square one. Sums go without carries where no product
 //! follows, in limbs that are signed.
+#![allow(
+    clippy::needless_range_loop,
+    reason = "limbs of several vectors in step"
+)]
 
 use core::arch::x86_64::*;
 

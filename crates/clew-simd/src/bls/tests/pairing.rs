@@ -1,9 +1,8 @@
 //! Fp12 and pairings, against blst.
-#![allow(unsafe_code, reason = "blst is an oracle")]
 
-use super::pairing::product;
-use super::tower::{FROBENIUS, Fp12};
-use super::*;
+use crate::bls::pairing::{LINES, Lines, Term, product};
+use crate::bls::tower::{FROBENIUS, Fp12, from_fp6};
+use crate::bls::{Fp, Ifma, WORDS, limbs};
 use blst::*;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -94,7 +93,7 @@ proptest! {
         let expected: blst_fp12 = blst!(blst_fp12_mul_by_xy00z0(&f, &line));
         // What a line has in slot 0 does not count.
         for line in [line, blst_fp6 { fp2: [g.fp6[1].fp2[0], line.fp2[1], line.fp2[2]] }] {
-            let product = Fp12::from_blst(kernel, &f).mul_by_line(&tower::from_fp6(kernel, &line));
+            let product = Fp12::from_blst(kernel, &f).mul_by_line(&from_fp6(kernel, &line));
             prop_assert_eq!(product.to_blst(), expected);
         }
     }

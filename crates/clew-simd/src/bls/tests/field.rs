@@ -1,7 +1,7 @@
-//! Against blst and against integers.
-#![allow(unsafe_code, reason = "blst is an oracle")]
+//! The field.
 
-use super::*;
+use super::with_kernel;
+use crate::bls::*;
 use blst::{blst_fp, blst_fp_inverse, blst_fp_mul, blst_fp_sqr, blst_fp_sqrt};
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -60,14 +60,6 @@ fn element() -> impl Strategy<Value = BigUint> {
 
 fn eight() -> impl Strategy<Value = Eight> {
     prop::array::uniform8(element())
-}
-
-/// Calls `test` with the kernel, unless the machine has none.
-fn with_kernel(test: impl FnOnce(Ifma)) {
-    match Ifma::new() {
-        Some(kernel) => test(kernel),
-        None => std::println!("SKIPPED: this machine has no AVX-512 IFMA"),
-    }
 }
 
 fn each(f: impl Fn(usize) -> BigUint) -> Eight {
