@@ -16,6 +16,8 @@
 //! | `digits` | signed digits, and tables that they pick from |
 //! | `comb` | products of a fixed base, with one of another point |
 //! | `sums` | the two sums of a batch |
+//! | `tower` | [`Fp12`]: one element of Fp12 over the lanes |
+//! | `pairing` | one pairing product, of lines that were prepared |
 //! | `kept` | memory that is kept between calls |
 //! | `engine` | [`Engine`]: what callers use |
 //!
@@ -36,11 +38,13 @@ mod inverse;
 mod kept;
 mod kernel;
 mod limbs;
+mod pairing;
 mod points;
 mod power;
 mod sums;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
+mod tower;
 mod tree;
 
 pub use comb::{Comb, Task};
@@ -52,5 +56,7 @@ pub use ifma::Ifma;
 pub use inverse::{invert_all, invert_nonzero};
 pub use kernel::{Kernel, LANES, Lanes};
 pub use limbs::{Row, WORDS};
+pub use pairing::{LINES, Lines, Term};
 pub use power::{Power, ROOT};
 pub use sums::{Halves, Long, SUMS, Short};
+pub use tower::{Fp12, Tower};
