@@ -37,6 +37,8 @@ pub struct Filing {
     pub is_match: bool,
     /// When its warrant expires.
     pub expires: WallTime,
+    /// The first epoch of the opening key of the packet's epoch: whose trustees decide.
+    pub since: u32,
     /// How many trustees are needed.
     pub threshold: u8,
     /// How many there are.
@@ -126,12 +128,12 @@ pub struct Progress {
 }
 
 /// Returns the decisions about the request at `place` whose proofs hold, one of each entry, in the log's
-/// order. `now` is in seconds since 1970.
+/// order: those of trustees of the opening key that began with epoch `since`. `now` is in seconds since 1970.
 pub fn decided(
     posts: &[Posted],
     policy: &Policy,
     group: &[u8; 16],
-    place: u64,
+    (place, since): (u64, u32),
     now: u64,
 ) -> Vec<Decided> {
     let proofs = posts.iter().filter_map(|post| match &post.message {
@@ -142,18 +144,18 @@ pub fn decided(
         let logged = entry(proof, policy, group, now).filter(|one| one.entry.author == author)?;
         let Body::Decision {
             place: of,
-            trustee,
+            by,
             answer,
         } = logged.entry.body
         else {
             return None;
         };
-        (of == place).then_some((
+        (of == place && by.since == since).then_some((
             proof.index,
             Decided {
                 place: proof.index,
                 logged: logged.logged,
-                trustee,
+                trustee: by.index,
                 author,
                 answer,
             },
@@ -177,23 +179,24 @@ impl Progress {
     /// without a proof that holds, a post of somebody else than its trustee. `now` is in seconds since
     /// 1970.
     pub fn of(filing: &Filing, posts: &[Posted], policy: &Policy, now: u64) -> Self {
-        let decided = decided(posts, policy, &filing.group, filing.place, now);
-        let seen = Seen {
+        let of = (filing.place, filing.since);
+        let decided = decided(posts, policy, &filing.group, of, now);
+        let reading = Reading {
             filing,
             posts,
             decided: &decided,
             policy,
             now,
         };
-        let events = seen.events();
+        let events = reading.events();
         Self {
-            state: seen.state(&events),
+            state: reading.state(&events),
             events,
         }
     }
 }
 
-struct Seen<'a> {
+struct Reading<'a> {
     filing: &'a Filing,
     posts: &'a [Posted],
     decided: &'a [Decided],
@@ -201,7 +204,7 @@ struct Seen<'a> {
     now: u64,
 }
 
-impl Seen<'_> {
+impl Reading<'_> {
     fn events(&self) -> Vec<Event> {
         let filed = Event {
             time: Some(self.filing.logged),

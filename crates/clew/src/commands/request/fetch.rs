@@ -152,7 +152,8 @@ impl Fetch<'_> {
             }
             let now = clock::now_ns() / 1_000_000_000;
             let policy = &self.folder.policy;
-            let decided = decided(&posts, policy, &self.filing.group, self.filing.place, now);
+            let of = (self.filing.place, self.filing.since);
+            let decided = decided(&posts, policy, &self.filing.group, of, now);
             if self.filing.is_match {
                 let chosen = new_set.take().or_else(|| match news.elapsed() >= patience {
                     true => another_set(&posts, &decided, &self.filing),

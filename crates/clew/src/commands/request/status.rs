@@ -58,6 +58,7 @@ pub fn filing(folder: &Folder) -> Result<Filing, Failure> {
         requester: logged.entry.author,
         is_match: folder.asked.machine.is_some(),
         expires: folder.warrant.draft().expires,
+        since: quorum.since,
         threshold: quorum.quorum.threshold(),
         trustees: quorum.quorum.trustees(),
     })

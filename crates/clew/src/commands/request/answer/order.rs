@@ -8,7 +8,7 @@ use crate::clock;
 use crate::failure::Failure;
 use clew_evidence::GroupId;
 use clew_keys::AuthorKeyFile;
-use clew_log::entry::{Answer, Body, Entry};
+use clew_log::entry::{Answer, Body, Entry, Trusteeship};
 use clew_wire::Hex;
 use std::path::Path;
 
@@ -16,18 +16,13 @@ use std::path::Path;
 pub fn read(
     order: &Entry,
     (own, group): ([u8; 32], [u8; 16]),
-    (of, by): (u64, u8),
+    (of, own_share): (u64, Trusteeship),
 ) -> Option<Answer> {
-    let Body::Decision {
-        place,
-        trustee,
-        answer,
-    } = order.body
-    else {
+    let Body::Decision { place, by, answer } = order.body else {
         return None;
     };
     let is_own = order.author == own && order.group == group && order.is_signed();
-    (is_own && (place, trustee) == (of, by)).then_some(answer)
+    (is_own && (place, by) == (of, own_share)).then_some(answer)
 }
 
 /// Signs and keeps a decision about a request that was reviewed. Returns what it is about.
@@ -52,7 +47,10 @@ pub fn put(
     }
     let body = Body::Decision {
         place: reviewed.place,
-        trustee: reviewed.trustee,
+        by: Trusteeship {
+            since: reviewed.since,
+            index: reviewed.trustee,
+        },
         answer,
     };
     let order = Entry::sign(group.0, clock::wall_time(), body, &key.signing_key());

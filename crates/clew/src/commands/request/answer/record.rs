@@ -39,7 +39,9 @@ pub struct Reviewed {
     pub place: u64,
     /// When the log added it, nanoseconds since 1970.
     pub logged: u64,
-    /// The trustee's index.
+    /// The first epoch of the opening key that opens the packet.
+    pub since: u32,
+    /// The trustee's index among its trustees.
     pub trustee: u8,
     /// Fingerprint of the key that filed it.
     pub requester: String,

@@ -164,9 +164,9 @@ impl Open<'_> {
     fn order(&self) -> Result<Option<Answer>, Failure> {
         let own = self.answering.exchange.board.author();
         let group = self.answering.group.id().0;
-        let (place, trustee) = (self.case.place.get(), self.key.trustee().index());
+        let (place, by) = (self.case.place.get(), self.responder.trusteeship());
         let order = self.record.order()?;
-        Ok(order.and_then(|order| order::read(&order, (own, group), (place, trustee))))
+        Ok(order.and_then(|order| order::read(&order, (own, group), (place, by))))
     }
 
     /// One step. Returns a line for the operator, or `None` if nothing is to do now.
@@ -180,7 +180,8 @@ impl Open<'_> {
         let mut policy = log_view::policy(self.answering)?;
         policy.max_age = None; // others' decisions may be old
         let now = clock::now_ns() / 1_000_000_000;
-        let decided = decided(posts, &policy, &group.id().0, self.case.place.get(), now);
+        let of = (self.case.place.get(), self.key.since);
+        let decided = decided(posts, &policy, &group.id().0, of, now);
         let threshold = warrant.as_ref().and_then(|_| self.threshold());
         let seen = RequestView {
             own: self.key.trustee(),
@@ -256,6 +257,7 @@ impl Open<'_> {
             id: Hex(self.topic).to_string(),
             place: self.case.place.get(),
             logged: self.logged.as_nanos(),
+            since: self.key.since,
             trustee: self.key.trustee().index(),
             requester: DeviceFingerprint::of(&self.requester).to_string(),
             answer,
