@@ -7,6 +7,7 @@ use crate::store::AdmittedAuthor;
 use clew_evidence::signed::strict_key;
 use clew_keys::Author;
 use clew_log::entry::{Role, Trusteeship};
+use std::ops::RangeInclusive;
 
 /// An author with its newest trusteeship, if it has one.
 const AUTHOR: &str = "SELECT author.signs, receives, name, role,
@@ -38,6 +39,9 @@ pub(crate) trait BoardTables {
     /// How many posts a topic has; with an author, how many of that one.
     fn count_posts(&self, topic: &[u8; 32], author: Option<&[u8; 32]>) -> Result<u64>;
 
+    /// How many posts of a kind an author has in a topic.
+    fn count_kind(&self, topic: &[u8; 32], author: &[u8; 32], kind: u8) -> Result<u64>;
+
     /// How many keys the topic's plan names.
     fn count_seats(&self, topic: &[u8; 32]) -> Result<u64>;
 
@@ -53,6 +57,15 @@ pub(crate) trait BoardTables {
     /// Posts of a topic with their places, from the one behind `after` on: as many as have `bytes`
     /// bytes, but at least one.
     fn posts(&self, topic: &[u8; 32], after: u64, bytes: usize) -> Result<Vec<(u64, Vec<u8>)>>;
+
+    /// The same of one author's posts, and those of some kinds.
+    fn posts_for(
+        &self,
+        topic: &[u8; 32],
+        after: u64,
+        bytes: usize,
+        of: (&[u8; 32], RangeInclusive<u8>),
+    ) -> Result<Vec<(u64, Vec<u8>)>>;
 
     /// The topics of posts of a kind, oldest first.
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>>;
@@ -151,6 +164,11 @@ impl<S: Sql + ?Sized> BoardTables for S {
         }
     }
 
+    fn count_kind(&self, topic: &[u8; 32], author: &[u8; 32], kind: u8) -> Result<u64> {
+        let query = "SELECT count(*) FROM post WHERE topic = ?1 AND author = ?2 AND kind = ?3";
+        count(self, query, &[topic.into(), author.into(), kind.into()])
+    }
+
     fn count_seats(&self, topic: &[u8; 32]) -> Result<u64> {
         let query = "SELECT count(*) FROM seat WHERE topic = ?1";
         count(self, query, &[topic.into()])
@@ -184,26 +202,17 @@ impl<S: Sql + ?Sized> BoardTables for S {
     }
 
     fn posts(&self, topic: &[u8; 32], after: u64, bytes: usize) -> Result<Vec<(u64, Vec<u8>)>> {
-        let query = "SELECT place, bytes FROM post WHERE topic = ?1 AND place > ?2
-                     ORDER BY place LIMIT ?3";
-        let (mut posts, mut size, mut after) = (Vec::new(), 0, after);
-        while size < bytes {
-            let values = [topic.into(), after.into(), POSTS_AT_ONCE.into()];
-            let found: Vec<(u64, Vec<u8>)> =
-                all(self, query, &values, |row| Ok((row.take()?, row.take()?)))?;
-            let is_last = found.len() < POSTS_AT_ONCE as usize;
-            for (place, post) in found {
-                if size < bytes {
-                    size += post.len();
-                    after = place;
-                    posts.push((place, post));
-                }
-            }
-            if is_last {
-                break;
-            }
-        }
-        Ok(posts)
+        some_posts(self, topic, after, bytes, None)
+    }
+
+    fn posts_for(
+        &self,
+        topic: &[u8; 32],
+        after: u64,
+        bytes: usize,
+        of: (&[u8; 32], RangeInclusive<u8>),
+    ) -> Result<Vec<(u64, Vec<u8>)>> {
+        some_posts(self, topic, after, bytes, Some(of))
     }
 
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>> {
@@ -310,6 +319,44 @@ impl<B: Begun> BoardChanges for B {
         }
         Ok(())
     }
+}
+
+/// Posts of a topic behind a place: all, or those of an author and of some kinds.
+fn some_posts<S: Sql + ?Sized>(
+    db: &S,
+    topic: &[u8; 32],
+    after: u64,
+    bytes: usize,
+    of: Option<(&[u8; 32], RangeInclusive<u8>)>,
+) -> Result<Vec<(u64, Vec<u8>)>> {
+    let among = match of {
+        Some(_) => "AND (author = ?4 OR kind BETWEEN ?5 AND ?6)",
+        None => "",
+    };
+    let query = format!(
+        "SELECT place, bytes FROM post WHERE topic = ?1 AND place > ?2 {among} ORDER BY place LIMIT ?3"
+    );
+    let (mut posts, mut size, mut after) = (Vec::new(), 0, after);
+    while size < bytes {
+        let mut values = vec![topic.into(), after.into(), POSTS_AT_ONCE.into()];
+        if let Some((author, kinds)) = &of {
+            values.extend([(*author).into(), (*kinds.start()).into(), (*kinds.end()).into()]);
+        }
+        let found: Vec<(u64, Vec<u8>)> =
+            all(db, &query, &values, |row| Ok((row.take()?, row.take()?)))?;
+        let is_last = found.len() < POSTS_AT_ONCE as usize;
+        for (place, post) in found {
+            if size < bytes {
+                size += post.len();
+                after = place;
+                posts.push((place, post));
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(posts)
 }
 
 fn count<S: Sql + ?Sized>(db: &S, query: &str, values: &[Value<'_>]) -> Result<u64> {

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use clew_group::Scheme;
-use clew_keys::post::{BoardId, Post};
+use clew_keys::post::{BoardId, POST_BODY_MAX, Post};
 use clew_keys::{Author, AuthorKeyFile};
 use clew_log::entry::{Role, Trusteeship};
 use clew_manager::{Board, BoardError, POST_PLAN, Store, StoreError};
@@ -179,6 +179,58 @@ fn each_refusal_has_its_rule() {
     assert_eq!(rule(board.post(&late, 1)), "author");
     let reader = court.public().signs.to_bytes();
     assert_eq!(rule(board.read(&reader, &[1; 32], 0)), "author");
+}
+
+/// Whoever posts into another's topic gets nothing of it: neither case nor result, whatever he posted.
+#[test]
+fn a_requester_reads_no_other_requesters_posts() {
+    let (_folder, dir, mut store) = group();
+    let (police, evil, trustee) = (key(1, "police"), key(2, "evil"), key(3, "t"));
+    for requester in [&police, &evil] {
+        store
+            .admit_author(&requester.public(), Role::Requester, 5)
+            .unwrap();
+    }
+    store
+        .admit_author(&trustee.public(), holding(0, 1), 5)
+        .unwrap();
+    let mut board = board(&dir);
+    let mut say = |board: &mut Board, key: &AuthorKeyFile, kind, body: &[u8]| {
+        let post = post(&store, key, 1, kind, body.to_vec());
+        board.post(&post, 1).map(|_| post)
+    };
+    let case = say(&mut board, &police, 32, b"salt, warrant, packets").unwrap();
+    let review = say(&mut board, &trustee, 33, b"reviewed").unwrap();
+    let set = say(&mut board, &police, 37, b"set").unwrap();
+    let read = |board: &Board, key: &AuthorKeyFile| {
+        let key = key.public().signs.to_bytes();
+        let posts = board.read(&key, &[1; 32], 0).unwrap().into_iter();
+        posts.map(|(_, bytes)| Post::decode(&bytes).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&board, &evil), []);
+    let junk = say(&mut board, &evil, 200, b"x").unwrap();
+    assert_eq!(read(&board, &evil), [junk]);
+    // With a case of his own he reads what trustees say, and still nothing of the other's.
+    say(&mut board, &evil, 32, b"mine").unwrap();
+    let his = read(&board, &evil);
+    assert!(his.contains(&review) && !his.contains(&case) && !his.contains(&set));
+    assert_eq!(read(&board, &police), [case, review, set]);
+    assert_eq!(read(&board, &trustee).len(), 5);
+    // What only trustees say, no requester posts, nor the other way round.
+    for kind in 33..=36 {
+        assert_eq!(rule(say(&mut board, &evil, kind, b"x")), "kind");
+    }
+    for kind in [32, 37, 38] {
+        assert_eq!(rule(say(&mut board, &trustee, kind, b"x")), "kind");
+    }
+    // Trustees look at 8 cases of an author: there are no more, and nothing else is long.
+    for number in 0..7 {
+        say(&mut board, &evil, 32, &[number; 9]).unwrap();
+    }
+    assert_eq!(rule(say(&mut board, &evil, 32, b"ninth")), "too-many");
+    assert_eq!(rule(say(&mut board, &evil, 200, &[0; (64 << 10) + 1])), "too-long");
+    let long = vec![0; POST_BODY_MAX];
+    assert_eq!(say(&mut board, &police, 32, &long).unwrap().body.len(), long.len());
 }
 
 /// A plan's topic is for the manager and for those whom the plan names, whatever their role.

@@ -165,8 +165,10 @@ impl Context {
             // Only now: whatever was new is on the disk of this trustee.
             put(&self.home.path("board.at"), at.to_string().as_bytes())?;
         }
-        plans::turn(self).await?;
-        requests::turn(self).await
+        // A key generation that cannot go on keeps no request from its answer.
+        let generations = plans::turn(self).await;
+        requests::turn(self).await?;
+        generations
     }
 
     /// The number of the last post that was looked at.
