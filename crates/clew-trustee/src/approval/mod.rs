@@ -4,7 +4,7 @@
 mod rule;
 
 pub(crate) use rule::BEFORE;
-pub use rule::{Unapproved, rule_name, rule_number};
+pub use rule::{Unapproved, may_pass, rule_name, rule_number};
 
 use crate::policy::{Policy, Waivable};
 use crate::rules::Case;

@@ -2,6 +2,7 @@
 //! the log, and the time.
 
 use super::{Message, Posted};
+use crate::approval::may_pass;
 use clew_evidence::WallTime;
 use clew_log::entry::{Answer, Body, Logged};
 use clew_log::{Policy, Proof, tree};
@@ -106,6 +107,8 @@ pub enum Happened {
     Reviewed,
     /// A trustee checked it, and this rule failed.
     Faulted(u8),
+    /// A trustee checked it, and this rule does not hold yet: it looks again.
+    Postponed(u8),
     /// A trustee said yes.
     Approved,
     /// A trustee refused, by this rule.
@@ -163,6 +166,36 @@ pub fn decided(
     });
     let by_place: BTreeMap<u64, Decided> = decided.collect();
     by_place.into_values().collect()
+}
+
+/// Returns whether the log has a result of the request that `requester` filed at `place`: nothing is left to do
+/// about it. `now` is in seconds since 1970.
+pub fn is_delivered(
+    posts: &[Posted],
+    policy: &Policy,
+    group: &[u8; 16],
+    (place, requester): (u64, [u8; 32]),
+    now: u64,
+) -> bool {
+    posts.iter().any(|post| match &post.message {
+        Message::Result(proof) => result(proof, policy, group, (place, requester), now).is_some(),
+        _ => false,
+    })
+}
+
+/// When the log added the requester's result, and its hash.
+fn result(
+    proof: &Proof,
+    policy: &Policy,
+    group: &[u8; 16],
+    of: (u64, [u8; 32]),
+    now: u64,
+) -> Option<(WallTime, [u8; 32])> {
+    let logged = entry(proof, policy, group, now)?;
+    let Body::Result { place, evidence } = logged.entry.body else {
+        return None;
+    };
+    ((place, logged.entry.author) == of).then_some((logged.logged, evidence))
 }
 
 /// The signed entry of this group that a proof leads to.
@@ -233,6 +266,7 @@ impl Reading<'_> {
                 place: None,
                 what: match answer {
                     Answer::Yes => Happened::Reviewed,
+                    Answer::No(rule) if may_pass(*rule) => Happened::Postponed(*rule),
                     Answer::No(rule) => Happened::Faulted(*rule),
                 },
             }),
@@ -272,11 +306,22 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether nobody else has decisions as this trustee in the log.
+    /// Whether nobody else speaks as this trustee, and the author as no other: in the log, or else in reviews.
     fn of_trustee(&self, post: &Posted, trustee: u8) -> bool {
         let mut decided = self.decided.iter();
-        let others = decided.any(|one| one.trustee == trustee && one.author != post.author);
-        !others && post.author != self.filing.requester
+        let mut is_said = false;
+        let others = decided.any(|one| {
+            is_said |= (one.trustee, one.author) == (trustee, post.author);
+            (one.trustee == trustee) != (one.author == post.author)
+        });
+        let mut posts = self.posts.iter();
+        let claimed = posts.any(|other| match &other.message {
+            Message::Reviewed { trustee: of, .. } => {
+                (of.index() == trustee) != (other.author == post.author)
+            }
+            _ => false,
+        });
+        !others && (is_said || !claimed) && post.author != self.filing.requester
     }
 
     /// As which trustee an author said yes.
@@ -287,13 +332,10 @@ impl Reading<'_> {
     }
 
     fn result(&self, proof: &Proof) -> Option<Event> {
-        let logged = entry(proof, self.policy, &self.filing.group, self.now)?;
-        let Body::Result { place, evidence } = logged.entry.body else {
-            return None;
-        };
-        let is_of = place == self.filing.place && logged.entry.author == self.filing.requester;
-        is_of.then_some(Event {
-            time: Some(logged.logged),
+        let of = (self.filing.place, self.filing.requester);
+        let (time, evidence) = result(proof, self.policy, &self.filing.group, of, self.now)?;
+        Some(Event {
+            time: Some(time),
             trustee: None,
             place: Some(proof.index),
             what: Happened::Delivered(evidence),
@@ -319,7 +361,7 @@ impl Reading<'_> {
             RequestState::Refused
         } else if have > 0 {
             RequestState::Approved { have, need }
-        } else if !by(|what| matches!(what, Happened::Reviewed | Happened::Faulted(_))).is_empty() {
+        } else if !by(|what| matches!(what, Happened::Reviewed | Happened::Faulted(_) | Happened::Postponed(_))).is_empty() {
             RequestState::Reviewed
         } else {
             RequestState::Filed

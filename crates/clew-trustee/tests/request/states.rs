@@ -225,4 +225,29 @@ fn a_review_is_its_trustees() {
             .any(|event| event.what == Happened::Faulted(17))
     );
     assert_ne!(author(STRANGER), author(1));
+    // Before anybody decided: whoever speaks as two, or as another who speaks too, is not believed.
+    let mut world = World::new(false);
+    world.say(1, faulted(1));
+    assert_eq!(world.state(), RequestState::Reviewed);
+    world.say(3, faulted(1));
+    assert_eq!(world.state(), RequestState::Filed);
+    world.say(3, faulted(3));
+    assert_eq!(world.state(), RequestState::Filed);
+    world.decide(1, 1, Answer::Yes);
+    let told = |world: &World| world.progress(100).events.len();
+    assert_eq!(told(&world), 3, "filed, reviewed and approved by 1");
+}
+
+/// A rule that may hold later is no fault of the request, and the last word counts for nothing more.
+#[test]
+fn a_passing_rule_is_said_as_such() {
+    let mut world = World::new(false);
+    for (second, rule) in [(3, 21), (4, 17)] {
+        let answer = Answer::No(rule);
+        let (time, trustee) = (at(second), trustee(1));
+        world.say(1, Message::Reviewed { time, trustee, answer });
+    }
+    let events = world.progress(100).events;
+    let what: Vec<_> = events.iter().map(|event| event.what).collect();
+    assert_eq!(what[1..], [Happened::Postponed(21), Happened::Faulted(17)]);
 }

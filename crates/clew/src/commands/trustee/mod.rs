@@ -7,6 +7,7 @@ mod home;
 mod init;
 mod list;
 mod page;
+mod pending;
 mod plans;
 mod requests;
 mod serve;
