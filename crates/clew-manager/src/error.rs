@@ -193,6 +193,9 @@ pub enum StoreError {
     /// No author in force has that name.
     #[error("no author is called {0}")]
     NoAuthor(String),
+    /// No opening key begins with that epoch.
+    #[error("no opening key of the group begins with epoch {0}")]
+    NoOpeningKey(u32),
     /// The manager's key is no author's.
     #[error("the manager's key does not get a role")]
     AuthorIsManager,

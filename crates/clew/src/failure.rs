@@ -5,6 +5,7 @@ use crate::output::{OutputError, STANDARD_STREAM};
 use clew_engine::{SignError, captures};
 use clew_keys::files::directory;
 use clew_manager::StoreError;
+use clew_service::http::ClientError;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -55,6 +56,8 @@ pub struct Failure {
     pub hint: Option<String>,
     /// Nearly always [`Status::CouldNotTell`].
     pub status: Status,
+    /// Whether the same may work later, though nobody does anything: a service did not answer.
+    pub may_pass: bool,
 }
 
 impl Failure {
@@ -64,6 +67,15 @@ impl Failure {
             message: message.to_string(),
             hint: None,
             status: Status::CouldNotTell,
+            may_pass: false,
+        }
+    }
+
+    /// A service did not answer, or refused.
+    pub fn unanswered(error: &ClientError) -> Self {
+        Self {
+            may_pass: error.may_pass(),
+            ..Self::new(error)
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) const SERVER: &str = "issuer/database";
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of their layout.
-pub(crate) const LAYOUT_VERSION: i64 = 6;
+pub(crate) const LAYOUT_VERSION: i64 = 7;
 
 /// Opens the database of a group's directory; one that is not ours is refused before anything is read
 /// from it.

@@ -84,9 +84,12 @@ pub struct ManagerAdmit {
     /// What the author is
     #[arg(long, value_enum)]
     pub role: AuthorRole,
-    /// Index of the trustee (1 to 32). The key that had it is dismissed
+    /// Index of the trustee (1 to 32): its share of one opening key, which no other key then has
     #[arg(long, value_name = "I", required_if_eq("role", "trustee"), value_parser = clap::value_parser!(u8).range(1..=32))]
     pub index: Option<u8>,
+    /// First epoch of the opening key whose share the trustee holds [default: that of the newest one]
+    #[arg(long, value_name = "EPOCH", requires = "index")]
+    pub since: Option<u32>,
     /// Name of the author in this group [default: the name in its key]
     #[arg(long)]
     pub name: Option<Name>,

@@ -139,6 +139,9 @@ pub struct TrusteeLogin {
 pub struct TrusteeList {
     /// Trustee's directory
     pub dir: PathBuf,
+    /// Also list requests that were delivered, or expired long ago
+    #[arg(long)]
+    pub all: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,

@@ -175,7 +175,7 @@ fn authors(authors: &[AdmittedAuthor]) -> Markup {
     let row = |own: &AdmittedAuthor| {
         let role = match own.role {
             Role::None => "dismissed".to_owned(),
-            Role::Trustee(index) => format!("trustee {index}"),
+            Role::Trustee(held) => held.to_string(),
             Role::Observer => "observer".to_owned(),
             Role::Requester => "requester".to_owned(),
         };
