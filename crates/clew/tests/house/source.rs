@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::Package;
 use cargo_metadata::camino::Utf8Path;
 
-use super::{PRODUCT, members, nothing};
+use super::{WORKSPACE, members, nothing};
 
 /// Where `unsafe` may stand, each use with its SAFETY line.
 const UNSAFE: [&str; 17] = [
@@ -195,7 +195,7 @@ fn name(line: &str) -> Option<String> {
 pub fn sources() -> Vec<Source> {
     let sources: Vec<Source> = members()
         .into_iter()
-        .flat_map(|package| Source::of(&PRODUCT.workspace_root, package))
+        .flat_map(|package| Source::of(&WORKSPACE.workspace_root, package))
         .collect();
     assert!(
         sources.len() > 50,
