@@ -44,7 +44,8 @@ impl VerifyingKey {
         let base = group.base();
         let [base, h0, u, h] =
             OddMultiples::of([&base, &group.h0, &group.u, &group.h], WIDTH_FIXED);
-        let [standard, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
+        let [standard, w] =
+            [G2::generator(), group.w].map(|q| PreparedG2::with_backend(&q, backend));
         Self {
             id,
             base,

@@ -5,12 +5,13 @@ use super::decode::{Encoded, Refused, decode};
 #[cfg(target_arch = "x86_64")]
 use super::ifma::Ifma;
 use super::kernel::LANES;
+use super::pairing::{LINES, Lines, Term, product};
 use super::points::to_blst;
 use super::secret::{SecretSum, SecretTable, Summed, WINDOWS, secret_sums};
 use super::sums::{Long, SUMS, Short, two_sums};
 use crate::Backend;
 use alloc::vec::Vec;
-use blst::blst_p1_affine;
+use blst::{blst_fp6, blst_fp12, blst_p1_affine};
 
 /// The kernel of a backend. Points are blst's: affine, (0, 0) being the identity.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,18 @@ impl Engine {
     /// Returns each sum of products, in every lane. Takes constant time, but for the number of products.
     pub fn secret_sums(self, sums: &[SecretSum<'_>]) -> Vec<Summed> {
         with!(self, kernel => secret_sums(kernel, sums))
+    }
+
+    /// Prepares a point of G2, of which `blst_precompute_lines` made these lines. Returns `None` if a line
+    /// has no constant: no point that was drawn at random has such a line.
+    pub fn lines(self, lines: &[blst_fp6; LINES]) -> Option<Lines> {
+        with!(self, kernel => Lines::new(kernel, lines))
+    }
+
+    /// Returns the product of the pairings of all terms, as `blst_final_exp` gives it. Takes time that
+    /// depends only on how many they are.
+    pub fn pairing_product(self, terms: &[Term<'_>]) -> blst_fp12 {
+        with!(self, kernel => product(kernel, terms))
     }
 
     /// Returns two sums, each in eight parts: part i is that of the points i, i + 8, and so on of both

@@ -241,8 +241,21 @@ impl<K: Kernel> Fp<K> {
         Self::new(K::permute(&self.numbers, from), self.bound)
     }
 
+    /// Returns the numbers that stand for the elements.
     #[inline(always)]
-    fn new(numbers: K::Numbers, bound: Bound) -> Self {
+    pub(super) fn numbers(&self) -> &K::Numbers {
+        &self.numbers
+    }
+
+    /// Returns what the numbers are below.
+    #[inline(always)]
+    pub(super) fn bound(&self) -> Bound {
+        self.bound
+    }
+
+    /// Returns the elements of these numbers.
+    #[inline(always)]
+    pub(super) fn new(numbers: K::Numbers, bound: Bound) -> Self {
         Self { numbers, bound }
     }
 }

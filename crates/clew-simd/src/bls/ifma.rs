@@ -9,6 +9,9 @@
     reason = "vector loads and stores, and calls of what the processor was asked for"
 )]
 
+mod slots;
+mod tower;
+
 use core::arch::x86_64::*;
 
 use super::kernel::{Kernel, LANES, Lanes, Signs};

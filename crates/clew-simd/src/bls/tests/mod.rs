@@ -4,6 +4,7 @@
 mod field;
 mod group;
 mod oracle;
+mod pairing;
 
 use super::Ifma;
 
