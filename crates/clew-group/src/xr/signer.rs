@@ -20,6 +20,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// From so many precursors on, eight at once take less time than one by one.
 const EIGHT_FROM: usize = 3;
 
+/// Precursors that are made together.
+const TOGETHER: usize = PART_COUNT;
+
 /// A member key with its tables for one epoch (0.4 MB, and 0.9 MB where the machine has vectors). Signs in
 /// constant time.
 pub struct SigningKey {
@@ -85,16 +88,23 @@ impl SigningKey {
     pub fn precursors(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Precursor> {
         let mut precursors = Vec::with_capacity(count);
         while precursors.len() < count {
-            let few = (count - precursors.len()).min(PART_COUNT);
-            match &self.eight {
-                Some(eight) if few >= EIGHT_FROM => {
-                    let nonces = Secret::new(|| array::from_fn(|_| Nonces::random(rng)));
-                    precursors.extend(self.eight_precursors(eight, &nonces).into_iter().take(few));
-                }
-                _ => precursors.push(self.precursor(rng)),
+            let few = (count - precursors.len()).min(TOGETHER);
+            if self.eight.is_some() && few >= EIGHT_FROM {
+                let nonces = Secret::new(|| array::from_fn(|_| Nonces::random(rng)));
+                precursors.extend(self.precursors_from(&nonces).into_iter().take(few));
+            } else {
+                precursors.push(self.precursor(rng));
             }
         }
         precursors
+    }
+
+    /// Makes a precursor from each of the given nonces, as [`Self::precursor_from`] does.
+    pub fn precursors_from(&self, nonces: &[Nonces; TOGETHER]) -> Vec<Precursor> {
+        match &self.eight {
+            Some(eight) => self.eight_precursors(eight, nonces),
+            None => nonces.iter().map(|n| self.precursor_from(n)).collect(),
+        }
     }
 
     /// Makes a precursor from given nonces, for vectors. Whoever signs two messages with the same

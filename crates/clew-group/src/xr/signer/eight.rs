@@ -2,7 +2,7 @@
 
 use super::{Commitments, Nonces, Precursor, SigningKey};
 use crate::curve::{G1, PART_COUNT, SecretBase, SecretScalars, Sum, Vectors};
-use crate::secret::{Secret, shielded};
+use crate::secret::shielded;
 use crate::xr::{PublicKey, challenge};
 use alloc::vec::Vec;
 
@@ -36,7 +36,7 @@ impl SigningKey {
     pub(super) fn eight_precursors(
         &self,
         eight: &Eight,
-        nonces: &Secret<[Nonces; PART_COUNT]>,
+        nonces: &[Nonces; PART_COUNT],
     ) -> Vec<Precursor> {
         shielded(|| {
             let commitments = self
