@@ -12,7 +12,7 @@ use clew_simd::Backend;
 use clew_wire::opaque;
 use rand_core::CryptoRng;
 
-/// The public key of one epoch with its tables (0.45 MB, and 0.1 MB where the machine has vectors; to make
+/// The public key of one epoch with its tables (0.45 MB, and 0.2 MB where the machine has vectors; to make
 /// takes as long as two verifications).
 pub struct VerifyingKey {
     pub(super) id: EpochId,

@@ -49,7 +49,9 @@ pub struct Summed {
 }
 
 impl SecretTable {
-    /// Makes the table of 2^(6 i) times the base for i from 0 to 42, none of which is the identity.
+    /// Makes the table of 2^(6 i) times the base for i from 0 to 42, none of which is the identity. The
+    /// steps are the same for every base, but with a probability of 2^-38: where one limb of a difference
+    /// looks like that of zero.
     pub fn new<K: Kernel>(kernel: K, bases: &[blst_p1_affine; WINDOWS]) -> Self {
         let points = in_lanes(kernel, bases.iter());
         let mut scratch = Scratch::default();
