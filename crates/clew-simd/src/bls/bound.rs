@@ -92,7 +92,7 @@ impl Bound {
             let products = a.iter().zip(&b).map(|(a, b)| a.units * b.units);
             let sum: u64 = products.sum();
             assert!(
-                sum <= UNITS * UNITS << 28,
+                sum <= (UNITS * UNITS) << 28,
                 "products below {sum}/{} p^2",
                 UNITS * UNITS
             );

@@ -52,7 +52,7 @@ fn uncompress<K: Kernel, const N: usize>(
 ) -> ([Affine<K>; N], Verdicts<N>) {
     let mut verdicts = encoded.map(|eight| eight.map(check_flags));
     let read = encoded.map(|eight| {
-        let bytes = eight.map(|bytes| without_flags(bytes));
+        let bytes = eight.map(without_flags);
         Fp::from_bytes(kernel, bytes.each_ref())
     });
     let squares = read.map(|(x, _)| x.square().mul(&x).add(&Fp::constant(kernel, &FOUR)));
@@ -153,7 +153,8 @@ pub fn encode<K: Kernel>(points: &Affine<K>) -> [Encoded; LANES] {
     let larger = points.y.plain().upper_half();
     let mut encoded = points.x.plain().to_bytes();
     for (lane, bytes) in encoded.iter_mut().enumerate() {
-        bytes[0] |= COMPRESSED | (larger >> lane & 1) * LARGER;
+        let is_larger = larger >> lane & 1;
+        bytes[0] |= COMPRESSED | (is_larger * LARGER);
     }
     encoded
 }

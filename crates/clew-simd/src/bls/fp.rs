@@ -47,7 +47,7 @@ impl<K: Kernel> Fp<K> {
     /// Reads rows that [`Self::to_rows`] made of products, or constants.
     #[inline(always)]
     pub fn from_rows(kernel: K, rows: [&Row; LANES]) -> Self {
-        Self::new(kernel.from_rows(rows), Bound::PRODUCT)
+        Self::new(kernel.read_rows(rows), Bound::PRODUCT)
     }
 
     /// Writes the Montgomery forms as they are: for [`Self::from_rows`].
@@ -81,7 +81,7 @@ impl<K: Kernel> Fp<K> {
             }
             *row = Row::from_words(&words);
         }
-        let numbers = kernel.from_rows(rows.each_ref());
+        let numbers = kernel.read_rows(rows.each_ref());
         let refused = K::above(&numbers, &P) | K::equal(&numbers, &P);
         // 2^384 is below 10 p.
         let read = Self::new(numbers, Bound::new(10));
@@ -94,7 +94,7 @@ impl<K: Kernel> Fp<K> {
         for (row, words) in rows.iter_mut().zip(words) {
             *row = Row::from_words(words);
         }
-        let numbers = kernel.from_rows(rows.each_ref());
+        let numbers = kernel.read_rows(rows.each_ref());
         let read = Self::new(numbers, Bound::new(10));
         read.mul(&Self::constant(kernel, &FROM_384))
     }

@@ -70,7 +70,7 @@ impl Kernel for Ifma {
     }
 
     #[inline(always)]
-    fn from_rows(self, rows: [&Row; LANES]) -> Numbers {
+    fn read_rows(self, rows: [&Row; LANES]) -> Numbers {
         // SAFETY: the proof exists only where the processor has the features.
         unsafe { from_rows(rows) }
     }
@@ -112,8 +112,8 @@ fn run<T>(work: impl FnOnce() -> T) -> T {
 #[inline]
 fn constant(number: &Row) -> Numbers {
     let mut limbs = [zero(); LIMBS];
-    for i in 0..LIMBS {
-        limbs[i] = splat(number.0[i]);
+    for (limb, number) in limbs.iter_mut().zip(number.0) {
+        *limb = splat(number);
     }
     Numbers(limbs)
 }
@@ -302,12 +302,12 @@ fn sum<const N: usize, const M: usize>(
     more: &Row,
 ) -> Numbers {
     let mut limbs = constant(more).0;
-    for i in 0..LIMBS {
+    for (i, limb) in limbs.iter_mut().enumerate() {
         for a in plus {
-            limbs[i] = add(limbs[i], a.0[i]);
+            *limb = add(*limb, a.0[i]);
         }
         for a in minus {
-            limbs[i] = sub(limbs[i], a.0[i]);
+            *limb = sub(*limb, a.0[i]);
         }
     }
     carried(limbs)
@@ -335,8 +335,8 @@ fn times<const F: u64>(a: &Numbers) -> Numbers {
 #[inline]
 fn reduce_once(a: &Numbers) -> Numbers {
     let mut limbs = a.0;
-    for i in 0..LIMBS {
-        limbs[i] = sub(limbs[i], splat(P.0[i]));
+    for (limb, p) in limbs.iter_mut().zip(P.0) {
+        *limb = sub(*limb, splat(p));
     }
     let less = carried(limbs);
     let below_p = _mm512_movepi64_mask(less.0[LIMBS - 1]);
@@ -377,8 +377,8 @@ fn reduce_coarsely(a: &Numbers) -> Numbers {
 #[inline]
 fn select(lanes: Lanes, a: &Numbers, b: &Numbers) -> Numbers {
     let mut limbs = a.0;
-    for i in 0..LIMBS {
-        limbs[i] = _mm512_mask_blend_epi64(lanes, a.0[i], b.0[i]);
+    for (limb, b) in limbs.iter_mut().zip(b.0) {
+        *limb = _mm512_mask_blend_epi64(lanes, *limb, b);
     }
     Numbers(limbs)
 }

@@ -38,7 +38,7 @@ pub trait Kernel: Copy + fmt::Debug + Send + Sync + 'static {
     fn constant(self, number: &Row) -> Self::Numbers;
 
     /// Returns the numbers of the rows, each in its lane.
-    fn from_rows(self, rows: [&Row; LANES]) -> Self::Numbers;
+    fn read_rows(self, rows: [&Row; LANES]) -> Self::Numbers;
 
     /// Returns the number of each lane.
     fn to_rows(numbers: &Self::Numbers) -> [Row; LANES];

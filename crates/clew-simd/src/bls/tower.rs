@@ -97,7 +97,7 @@ impl<K: Tower> Fp12<K> {
         let kernel = K::of(&self.0[0]);
         let factors = FROBENIUS
             .each_ref()
-            .map(|rows| kernel.from_rows(rows.each_ref()));
+            .map(|rows| kernel.read_rows(rows.each_ref()));
         (0..times).fold(*self, |f, _| Self(K::frobenius(&f.0, &factors)))
     }
 }

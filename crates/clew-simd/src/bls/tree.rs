@@ -111,12 +111,12 @@ fn pair_up(sizes: &mut [u32], plan: &mut Plan) {
 }
 
 /// Writes the multiples 1 to `entries`, a power of two, of each point: by multiple, then by point.
-pub fn multiples<'a, K: Kernel>(
+pub fn multiples<K: Kernel>(
     kernel: K,
     points: impl ExactSizeIterator<Item = Affine<K>>,
     entries: u32,
-    scratch: &'a mut Scratch<K>,
-) -> &'a [Point<K>] {
+    scratch: &mut Scratch<K>,
+) -> &[Point<K>] {
     let Scratch {
         products,
         sums,
