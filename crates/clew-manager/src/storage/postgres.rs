@@ -16,7 +16,7 @@ use connection::{Connection, Failed};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_postgres::error::SqlState;
 use url::Server;
 
@@ -38,7 +38,7 @@ const LOCK: &str = "SELECT txid_current() FROM register FOR UPDATE";
 const DUMPED_AT_ONCE: u32 = 1_024;
 
 /// How often, and after what time each, a server is asked what came of a change: 15 s together.
-const OUTCOME_ASKS: u32 = 30;
+const OUTCOME_TIME: Duration = Duration::from_secs(15);
 const OUTCOME_WAIT: Duration = Duration::from_millis(500);
 
 /// Makes the tables in a database that has none of a group, and fills them. Commits after `place`.
@@ -198,7 +198,8 @@ impl Postgres {
 
     /// What came of a change whose commit was not answered.
     fn outcome(&self, number: i64) -> Result<()> {
-        for _ in 0..OUTCOME_ASKS {
+        let until = Instant::now() + OUTCOME_TIME;
+        while Instant::now() < until {
             let asked = self.query("SELECT txid_status(?1)", &[number.into()]);
             let status = asked.map(|rows| rows.into_iter().next().map(|mut row| row.take()));
             match status {

@@ -59,8 +59,15 @@ impl Connections {
         });
     }
 
-    pub(super) fn add(&self, number: u64, host: IpAddr, task: AbortHandle) {
+    /// Starts a connection's task, and holds it until its [`Place`] is dropped: also if it ends at once.
+    pub(super) fn spawn(
+        &self,
+        number: u64,
+        host: IpAddr,
+        connection: impl Future<Output = ()> + Send + 'static,
+    ) {
         self.with(|all| {
+            let task = tokio::spawn(connection).abort_handle();
             all.push(Held {
                 number,
                 host,
@@ -68,6 +75,11 @@ impl Connections {
                 task,
             });
         });
+    }
+
+    /// Ends all connections.
+    pub(super) fn end(&self) {
+        self.with(|all| all.drain(..).for_each(|held| held.task.abort()));
     }
 
     /// Says whether a connection has a request under way.
@@ -117,13 +129,40 @@ mod tests {
     ) -> Arc<Connections> {
         let connections = Connections::new(most, most);
         for (number, host) in hosts.iter().enumerate() {
-            let task = runtime.spawn(std::future::pending::<()>());
+            let _here = runtime.enter();
             let number = number as u64;
-            connections.add(number, IpAddr::from([10, 0, 0, *host]), task.abort_handle());
+            let from = IpAddr::from([10, 0, 0, *host]);
+            connections.spawn(number, from, std::future::pending());
             // All have a request under way, but for the one of a host that just came.
             connections.set_asked(number, *host != 9);
         }
         connections
+    }
+
+    /// Also with a task that is over before its place is known.
+    #[test]
+    fn a_connection_that_ends_at_once_leaves_nothing() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .build()
+            .unwrap();
+        let connections = Connections::new(10, 10);
+        runtime.block_on(async {
+            for number in 0..2_000 {
+                let place = Place {
+                    connections: Arc::clone(&connections),
+                    number,
+                };
+                let from = IpAddr::from([10, 0, 0, 1]);
+                let (told, over) = tokio::sync::oneshot::channel::<()>();
+                connections.spawn(number, from, async move {
+                    drop(place);
+                    drop(told);
+                });
+                let _ = over.await;
+            }
+        });
+        assert_eq!(connections.with(|all| all.len()), 0);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A server that strangers cannot exhaust.
 
+use super::Certificate;
 use super::connections::{Connections, Place, host};
-use super::{Certificate, Problem};
+use super::refusal::{Refusing, as_problem, too_slow};
 use axum::body::Body;
-use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Router};
 use hyper::body::Incoming;
@@ -145,18 +145,13 @@ impl Server {
                 router: router.clone(),
                 closed: closed.clone(),
             };
-            let task = tokio::spawn(connection.accept(stream, self.tls.clone()));
-            connections.add(number, peer, task.abort_handle());
+            connections.spawn(number, peer, connection.accept(stream, self.tls.clone()));
         }
         let _ = closing.send(true);
         drop(closed);
         let _ = tokio::time::timeout(limits.request, closing.closed()).await;
+        connections.end(); // who takes an answer slowly does not keep the service from ending
     }
-}
-
-fn too_slow() -> Problem {
-    let why = "the request was not answered in time";
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", why)
 }
 
 struct Connection {
@@ -200,13 +195,14 @@ impl Connection {
                 let answered = tokio::time::timeout(limits.request, answer).await;
                 place.connections.set_asked(place.number, false);
                 let in_time = answered.unwrap_or_else(|_| Ok(too_slow().into_response()));
-                Ok::<_, Infallible>(in_time.unwrap_or_else(|never| match never {}))
+                let in_time = in_time.unwrap_or_else(|never| match never {});
+                Ok::<_, Infallible>(as_problem(in_time))
             }
         });
         // Who takes nothing of an answer must not keep it in memory.
         let mut stream = TimeoutWriter::new(stream);
         stream.set_timeout(Some(limits.stall));
-        let stream = Box::pin(stream);
+        let stream = Refusing::new(Box::pin(stream));
         let connection = http1::Builder::new()
             .max_buf_size(HEAD_MAX)
             .timer(TokioTimer::new())

@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, Served, until, wait, yes};
 use crate::skipped::skipped;
-use clew_log::entry::{Answer, Body, Seal};
+use clew_log::entry::{Answer, Body, Seal, Trusteeship};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,7 +79,7 @@ fn people_read_the_log_in_a_browser() {
     wait(trustee.says(&client, yes(open, 1))).unwrap();
     let no = Body::Decision {
         place: sealed,
-        trustee: 1,
+        by: Trusteeship::of_first_key(1),
         answer: Answer::No(7),
     };
     wait(trustee.says(&client, no)).unwrap();

@@ -2,7 +2,7 @@
 
 use clew_evidence::{GroupId, Question, Requester, Scope, WarrantDraft};
 use clew_keys::{AuthorKeyFile, TextFile};
-use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Warrant};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Trusteeship, Warrant};
 use clew_log::{Policy, VerifierKey};
 use clew_service::log::{LogClient, LogClientError};
 use clew_wire::{Name, WallTime};
@@ -348,7 +348,7 @@ impl Author {
 pub fn yes(place: u64, trustee: u8) -> Body {
     Body::Decision {
         place,
-        trustee,
+        by: Trusteeship::of_first_key(trustee),
         answer: Answer::Yes,
     }
 }
