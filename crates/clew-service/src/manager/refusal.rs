@@ -54,7 +54,7 @@ pub(super) fn problem(error: &StoreError) -> Problem {
         StoreError::Ended(_) => (StatusCode::FORBIDDEN, "ended"),
         StoreError::NoJoin => (StatusCode::FORBIDDEN, "no-join"),
         StoreError::Halted(_) => return halted(),
-        StoreError::Busy(_) => {
+        StoreError::Busy(_) | StoreError::AnsweredMeanwhile => {
             return Problem::busy(BUSY_SECONDS, "the store is busy");
         }
         error if error.is_disk_full() => {

@@ -32,6 +32,9 @@ pub const PUBLISH_LAG: Duration = Duration::from_millis(200);
 /// Most rounds of one invitation within [`ATTEMPTS_TIME`].
 const ATTEMPTS_MAX: u32 = 64;
 const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
+/// Most rounds of one invitation in one batch: each after the first is a transaction of its own, for which
+/// other devices wait.
+const BATCHED_MAX: u32 = 16;
 /// Invitations whose attempts are counted at once.
 const ATTEMPTED_MAX: usize = 1 << 16;
 
@@ -182,7 +185,7 @@ fn stopped() -> Problem {
 }
 
 fn feed_of(store: &Store, bytes: &[u8]) -> Result<Feed, StoreError> {
-    let feed = Feed::new(store.group(), bytes);
+    let feed = Feed::new(store.group().id(), bytes);
     feed.map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
@@ -238,22 +241,23 @@ impl<R: CryptoRng> Worker<R> {
     fn batch(&mut self, first: Job, jobs: &Receiver<Job>) {
         let mut rounds = Vec::new();
         let mut answers = Vec::new();
+        let mut batched = HashMap::<[u8; 32], u32>::new();
         let is_halted = self.sender.as_ref().is_some_and(Sender::is_halted);
         for job in std::iter::once(first).chain(jobs.try_iter().take(ROUNDS_MAX - 1)) {
             if is_halted {
                 let _ = job.answer.send(Err(halted()));
                 continue;
             }
-            match self.may_try(&job.round) {
-                true => {
+            let before = batched.entry(nonce(&job.round)).or_default();
+            match self.may_try(&job.round, *before) {
+                Ok(()) => {
+                    *before += 1;
                     rounds.push(job.round);
                     answers.push(job.answer);
                 }
-                false => {
+                Err(problem) => {
                     count(&self.metrics.refused);
-                    let _ = job
-                        .answer
-                        .send(Err(self.refused(too_many_attempts(ATTEMPTS_TIME))));
+                    let _ = job.answer.send(Err(self.refused(problem)));
                 }
             }
         }
@@ -290,11 +294,20 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Whether another round of an invitation is looked at.
-    fn may_try(&mut self, round: &JoinRound) -> bool {
-        match self.attempts.get(&nonce(round)) {
-            Some((tried, since)) => *tried < ATTEMPTS_MAX || since.elapsed() > ATTEMPTS_TIME,
-            None => true,
+    /// Whether another round of an invitation is looked at, with so many of it in this batch.
+    fn may_try(&self, round: &JoinRound, batched: u32) -> Result<(), Problem> {
+        let tried = self.attempts.get(&nonce(round));
+        let tried = tried.filter(|(_, since)| since.elapsed() <= ATTEMPTS_TIME);
+        let tried = tried.map_or(0, |(tried, _)| *tried);
+        if tried + batched >= ATTEMPTS_MAX {
+            return Err(too_many_attempts(ATTEMPTS_TIME));
+        }
+        match batched < BATCHED_MAX {
+            true => Ok(()),
+            false => {
+                let why = "too many rounds of one invitation at once";
+                Err(Problem::busy(BUSY_SECONDS, why))
+            }
         }
     }
 
@@ -402,7 +415,7 @@ impl<R: CryptoRng> Worker<R> {
     /// Shows what is published.
     fn show(&mut self) -> Result<(), StoreError> {
         let bytes = self.store.group_bytes()?;
-        if !self.feed.borrow().is_of(self.store.group()) {
+        if !self.feed.borrow().is_of(&bytes) {
             let feed = Arc::new(feed_of(&self.store, &bytes)?);
             self.feed.send_replace(feed);
         }

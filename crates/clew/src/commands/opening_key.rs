@@ -101,10 +101,18 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     );
     tell_brought_forward(&before, store.group());
     say_check_code(dealing.context());
-    say!(
-        "Give everybody the new {}; trustees run clew trustee finish.",
-        store.group_file_path().display()
-    );
+    let file = store.group_file_path();
+    match arguments.from_board {
+        Some(_) => say!(
+            "Members and trustees that follow the manager get the new {}: clew trustee serve then keeps each \
+             trustee's key.",
+            file.display()
+        ),
+        None => say!(
+            "Give everybody the new {}; trustees run clew trustee finish.",
+            file.display()
+        ),
+    }
     Ok(Status::Yes)
 }
 

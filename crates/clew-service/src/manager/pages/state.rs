@@ -25,7 +25,7 @@ struct Seen {
     group: [u8; 16],
     machines: u32,
     epochs: Vec<Epoch>,
-    invitations: (usize, usize),
+    invitations: (u64, u64),
     factories: Vec<Factory>,
     queued: usize,
     outbox: usize,
@@ -52,11 +52,6 @@ impl Seen {
             start: group.start(record.epoch).unwrap_or(record.start),
             machines: record.machines,
         };
-        let invitations = store.invitations()?;
-        let offered = invitations
-            .iter()
-            .filter(|own| own.offered.is_some())
-            .count();
         let written = store
             .group_file_path()
             .metadata()
@@ -68,7 +63,7 @@ impl Seen {
             group: group.id().0,
             machines: group.register().machines,
             epochs: epochs.map(epoch).collect(),
-            invitations: (invitations.len(), offered),
+            invitations: store.count_invitations()?,
             factories: store.factories()?,
             queued: store.queued()?.len(),
             outbox: store.outbox(OUTBOX_COUNTED)?.len(),

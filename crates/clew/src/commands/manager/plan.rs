@@ -70,16 +70,6 @@ fn seats(arguments: &ManagerPlan, store: &Store, plan: &Plan) -> Result<Vec<Seat
             Some((_, path)) => secrets::read(path)?,
             None => admitted(trustee.index()).ok_or_else(|| unknown(trustee.index()))?,
         };
-        let mut known = authors.iter();
-        let is_out = |known: &clew_manager::AdmittedAuthor| {
-            known.role == AuthorRole::None && known.author.signs == author.signs
-        };
-        if known.any(is_out) {
-            return Err(Failure::new(format!(
-                "{}: this key was dismissed",
-                author.name
-            )));
-        }
         let dealer = plan.old_key().is_none().then_some(trustee);
         seats.push((Some(trustee), dealer, author));
     }
