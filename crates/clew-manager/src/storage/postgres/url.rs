@@ -75,7 +75,10 @@ mod tests {
                 "postgres://clew:secret@127.0.0.1:5433/acme",
                 "postgres://clew@127.0.0.1:5433/acme",
             ),
-            ("postgres://localhost/acme", "postgres://localhost:5432/acme"),
+            (
+                "postgres://localhost/acme",
+                "postgres://localhost:5432/acme",
+            ),
         ] {
             assert_eq!(Server::parse(url).unwrap().name(), name);
         }

@@ -128,10 +128,15 @@ pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
 pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     let path = &arguments.evidence;
     // Read once: it may be a pipe.
-    let bytes = match arguments.input {
-        Some(_) => Vec::new(),
-        None => read(path)?,
-    };
+    let bytes = read(path)?;
+    if let Some(input) = arguments
+        .input
+        .as_ref()
+        .filter(|_| bytes.starts_with(b"PK"))
+    {
+        let why = "a bundle has its own packets: omit the capture";
+        return Err(Failure::file(input, why));
+    }
     if !bytes.starts_with(b"PK") {
         let why = "need --group GROUPFILE and the capture: only a bundle has its own";
         return Err(Failure::file(path, why).hint("clew help judge"));
