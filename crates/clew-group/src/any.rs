@@ -377,6 +377,37 @@ impl Xr {
         })
     }
 
+    /// Decodes each as [`Self::decode`] does, all points of a form together.
+    fn decode_all(key: &xr::VerifyingKey, all: &[Signed<'_>]) -> Vec<Result<Self, Fault>> {
+        let check = |signed: &Signed<'_>| match signed.body.try_into() {
+            _ if !signed.incremental => Ok(()),
+            Ok(body) => Ok(key.check_hash(&[signed.message], body)?),
+            Err(_) => Err(Fault::Encoding(DecodeError::Length)),
+        };
+        let checked: Vec<Result<(), Fault>> = all.iter().map(check).collect();
+        let bodies = |incremental: bool| -> Vec<&[u8]> {
+            let passed = all
+                .iter()
+                .zip(&checked)
+                .filter(|(_, checked)| checked.is_ok());
+            let of_form = passed.filter(|(signed, _)| signed.incremental == incremental);
+            of_form.map(|(signed, _)| signed.body).collect()
+        };
+        let backend = key.backend();
+        let plain = xr::Signature::from_bytes_all(backend, &bodies(false));
+        let carrying = xr::IncrementalSignature::from_bytes_all(backend, &bodies(true));
+        let (mut plain, mut carrying) = (plain.into_iter(), carrying.into_iter());
+        let forms = all.iter().zip(&checked).map(|(signed, checked)| {
+            (*checked)?;
+            Ok(if signed.incremental {
+                Self::Incremental(carrying.next().ok_or(Invalid)??)
+            } else {
+                Self::Plain(plain.next().ok_or(Invalid)??)
+            })
+        });
+        forms.collect()
+    }
+
     fn form(&self) -> xr::Form<'_> {
         match self {
             Self::Plain(signature) => xr::Form::Plain(signature),
@@ -391,7 +422,7 @@ fn verify_xr_batch(
     signed: &[Signed<'_>],
     rng: &mut impl CryptoRng,
 ) -> Vec<Result<(), Fault>> {
-    let decoded: Vec<Result<Xr, Fault>> = signed.iter().map(|s| Xr::decode(key, s)).collect();
+    let decoded = Xr::decode_all(key, signed);
     let messages: Vec<[&[u8]; 1]> = signed.iter().map(|s| [s.message]).collect();
     let items: Vec<xr::Item<'_>> = decoded
         .iter()

@@ -7,7 +7,7 @@ use clew_group::Scheme;
 use clew_group::quorum::Quorum;
 use clew_keys::AuthorKeyFile;
 use clew_keys::post::{BoardId, POST_BYTES_MAX, Post, ReadTicket};
-use clew_log::entry::Role;
+use clew_log::entry::{Role, Trusteeship};
 use clew_manager::{Board, NewGroup, Opening, Store};
 use clew_service::board::{BoardClient, BoardService};
 use clew_service::http::{Certificate, Client, ClientError, Server, ServerLimits, ServiceUrl};
@@ -38,7 +38,7 @@ fn create(dir: &Path) -> Store {
     let mut store = Store::create(dir, group, None, &mut rng).unwrap().store;
     for (key, role) in [
         (key(1, "court"), Role::Requester),
-        (key(2, "alice"), Role::Trustee(1)),
+        (key(2, "alice"), Role::Trustee(Trusteeship::of_first_key(1))),
         (key(3, "camera"), Role::Observer),
     ] {
         store.admit_author(&key.public(), role, NOW).unwrap();

@@ -3,8 +3,9 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Path};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::{get, post};
 use clew_service::http::{
     Certificate, Client, ClientError, Problem, Server, ServerLimits, ServiceUrl,
@@ -340,4 +341,79 @@ async fn a_slow_body_is_the_first_to_go() {
         "still waits for its answer"
     );
     server.abort();
+}
+
+/// What a server without TLS answers to these bytes: its head, and its body as JSON.
+async fn raw(at: SocketAddr, request: Vec<u8>) -> (String, serde_json::Value) {
+    let answered = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(at).unwrap();
+        let _ = stream.write_all(&request); // it may be refused before its end
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        String::from_utf8(bytes).unwrap()
+    });
+    let answered = answered.await.unwrap();
+    let (head, body) = answered.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), serde_json::from_str(body).unwrap())
+}
+
+/// Refusals of the router, of its extractors and of HTTP itself have the form of all refusals.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_is_a_problem() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let limits = ServerLimits {
+        request: Duration::from_millis(300),
+        ..ServerLimits::default()
+    };
+    let server = Server::new(listener, None, limits).unwrap();
+    let at = server.address().unwrap();
+    let number = |Path(number): Path<u32>| async move { number.to_string() };
+    let router = router(&Arc::new(Semaphore::new(0)))
+        .route("/number/{number}", get(number))
+        .route(
+            "/own",
+            get(|| async { (StatusCode::CONFLICT, [(CONTENT_TYPE, "text/x")], "7") }),
+        );
+    tokio::spawn(server.run(router, std::future::pending()));
+    let end = "Host: x\r\nConnection: close\r\n";
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\n{end}\r\n").into_bytes();
+    let long = format!(
+        "GET /hello HTTP/1.1\r\n{end}X: {}\r\n\r\n",
+        "x".repeat(20_000)
+    );
+    let body = format!("POST /echo HTTP/1.1\r\n{end}Content-Length: 2000\r\n\r\n");
+    let body = [body.into_bytes(), vec![b'x'; 2_000]].concat();
+    let post = format!("POST /hello HTTP/1.1\r\n{end}Content-Length: 0\r\n\r\n");
+    for (request, status, title) in [
+        (get("/nowhere"), 404, "path"),
+        (post.into_bytes(), 405, "method"),
+        (get("/slow"), 408, "too-slow"),
+        (body, 413, "too-large"),
+        (get("/number/x"), 400, "request"),
+        (long.into_bytes(), 431, "head-too-large"),
+        (b"nonsense\r\n\r\n".to_vec(), 400, "head"),
+        (
+            b"GET /hello HTTP/1.1\r\nbad header\r\n\r\n".to_vec(),
+            400,
+            "head",
+        ),
+        (get("/refused"), 409, "order"),
+    ] {
+        let (head, problem) = raw(at, request).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        let kind = "\r\ncontent-type: application/problem+json\r\n";
+        assert!(format!("{head}\r\n").contains(kind), "{title}: {head}");
+        assert_eq!(problem["title"], title);
+        assert_eq!(problem["status"], status);
+        assert!(
+            problem["detail"]
+                .as_str()
+                .is_some_and(|why| !why.is_empty())
+        );
+        assert_eq!(status == 405, head.contains("\r\nallow: "), "{head}");
+    }
+    // A protocol's own refusals stay as they are.
+    let (head, own) = raw(at, get("/own")).await;
+    assert!(head.contains("text/x"), "{head}");
+    assert_eq!(own, 7);
 }

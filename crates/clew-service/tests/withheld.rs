@@ -13,7 +13,7 @@ use clew_service::http::{Router, Server, ServerLimits, ServiceUrl};
 use clew_service::log::{
     Log, LogClient, LogOptions, LogPages, LogService, Status, WitnessAddress, clear_key,
 };
-use clew_service::manager::{ManagerClient, NotAccepted, Seen};
+use clew_service::manager::{LogMemory, ManagerClient, NotAccepted};
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use clew_wire::WallTime;
 use rand_chacha::ChaCha20Rng;
@@ -144,7 +144,7 @@ async fn a_member_that_reads_the_log_finds_withheld_epochs() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Withholding::new(dir.path());
     let group = manager.store.group();
-    let seen = |reads| Seen {
+    let seen = |reads| LogMemory {
         witnesses: manager.policy.witnesses.clone(),
         threshold: 1,
         reads,

@@ -37,7 +37,7 @@ pub(crate) const SERVER: &str = "issuer/database";
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of their layout.
-pub(crate) const LAYOUT_VERSION: i64 = 6;
+pub(crate) const LAYOUT_VERSION: i64 = 7;
 
 /// Opens the database of a group's directory; one that is not ours is refused before anything is read
 /// from it.
@@ -244,6 +244,9 @@ pub(crate) trait Transaction: Tables + BoardChanges + RetentionChanges {
 
     /// Adds an entry for the log.
     fn send(&self, kind: u8, body: &[u8]) -> Result<()>;
+
+    /// Adds an entry that the log has already, in that place.
+    fn add_sent(&self, kind: u8, body: &[u8], place: u64) -> Result<()>;
 
     /// Says that the log has an entry, and where. Entries before it have to be there.
     fn set_sent(&self, seq: u64, place: u64) -> Result<()>;

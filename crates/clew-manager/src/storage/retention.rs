@@ -37,6 +37,9 @@ pub(crate) trait RetentionTables {
 
 /// What can be changed.
 pub(crate) trait RetentionChanges {
+    /// Adds the stub of a row of which nothing but the leaf hash is known, as revoked in that epoch.
+    fn add_stub(&self, index: u32, epoch: u32) -> Result<()>;
+
     /// Makes a stub of a revoked row, and deletes how it joined.
     fn make_stub(&self, index: u32) -> Result<()>;
 
@@ -113,6 +116,13 @@ impl<S: Sql + ?Sized> RetentionTables for S {
 }
 
 impl<B: Begun> RetentionChanges for B {
+    fn add_stub(&self, index: u32, epoch: u32) -> Result<()> {
+        let nothing: &[u8] = &[];
+        let command = "INSERT INTO machine VALUES (?1, '', 0, ?2, ?2, ?3)";
+        let values = [index.into(), nothing.into(), epoch.into()];
+        self.change(command, &values).map(drop)
+    }
+
     fn make_stub(&self, index: u32) -> Result<()> {
         let command = "DELETE FROM joining WHERE machine = ?1";
         self.change(command, &[index.into()])?;

@@ -94,12 +94,18 @@ CREATE TABLE author (
     signs       BLOB NOT NULL UNIQUE, -- Ed25519 key, 32 bytes
     receives    BLOB NOT NULL,       -- X25519 key, 32 bytes
     name        TEXT NOT NULL,
-    role        INTEGER NOT NULL,    -- 0 dismissed, 1 trustee, 2 observer, 3 requester
-    idx         INTEGER NOT NULL,    -- of a trustee, from 1; else 0
+    role        INTEGER NOT NULL,    -- 0 none any more, 1 trustee, 2 observer, 3 requester
     admitted_at INTEGER NOT NULL     -- nanoseconds since 1970
 ) STRICT;
 CREATE UNIQUE INDEX author_name ON author (name) WHERE role > 0;
-CREATE UNIQUE INDEX author_trustee ON author (idx) WHERE role = 1;
+
+-- Which key has which share of which opening key: only keys with role 1.
+CREATE TABLE trusteeship (
+    since INTEGER NOT NULL,          -- first epoch of the opening key
+    idx   INTEGER NOT NULL,          -- index of the trustee, from 1
+    signs BLOB NOT NULL,             -- Ed25519 key, 32 bytes
+    PRIMARY KEY (since, idx)
+) STRICT, WITHOUT ROWID;
 
 -- The board (spec/board.md): posts as they were signed, in their order. Posts are only added.
 CREATE TABLE post (

@@ -14,7 +14,7 @@ mod record;
 
 use super::check::check_tables;
 use super::create::{beside, folders, place, settle};
-use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store};
+use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store, group_of};
 use crate::error::StoreError;
 use crate::storage::{self, LAYOUT_VERSION, Moment, Row, Transaction};
 use clew_evidence::{GroupFile, GroupId};
@@ -219,7 +219,10 @@ impl Store {
                 .map_err(StoreError::io(&file))?;
         }
         let (mut reader, mut backup) = opened(from)?;
-        let mut fill = |db: &dyn Transaction| fill(db, &mut reader, &path, &mut backup).map(drop);
+        let mut fill = |db: &dyn Transaction| {
+            let group = fill(db, &mut reader, &path, &mut backup)?;
+            published.map_or(Ok(()), |published| check_given(&group, published))
+        };
         let mut making = Some(making);
         let mut finish = || {
             settle(&path)?;
@@ -278,6 +281,16 @@ fn is_wanted(path: &Path) -> bool {
             number(epoch.as_ref()).is_some() && number(bucket.as_ref()).is_some()
         }
         _ => false,
+    }
+}
+
+/// Refuses a published file that does not read, or is another group's. One that is newer is for
+/// [`Store::catch_up`].
+fn check_given(group: &GroupFile, published: &[u8]) -> Result<(), StoreError> {
+    let given = group_of(published).ok();
+    match given.is_some_and(|given| given.id() == group.id()) {
+        true => Ok(()),
+        false => Err(StoreError::OtherHistory("the published group file")),
     }
 }
 

@@ -129,6 +129,7 @@ impl Store {
     /// # Errors
     /// The rule's file cannot be written.
     pub fn set_retention(&mut self, rule: &Retention) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let path = self.dir.join(RETENTION);
         let mut text = String::new();
         let _ = write!(text, "{rule}"); // a string takes everything
@@ -170,10 +171,12 @@ impl Store {
     /// bytes are overwritten in a file of SQLite; a server of PostgreSQL keeps them until it vacuums.
     ///
     /// # Errors
-    /// Those of [`Self::retention`], the disk's and the database's: then a part may be deleted, and a
-    /// later call goes on.
+    /// Those of [`Self::retention`] and [`Self::judge_clock`]; the disk's and the database's: then a part may
+    /// be deleted, and a later call goes on.
     pub fn prune(&mut self, now: u64) -> Result<Pruned, StoreError> {
+        self.check_not_halted()?;
         self.follow()?;
+        let now = self.clock.believe(&self.group, now)?;
         let rule = self.retention()?;
         let mut all = Pruned::default();
         loop {

@@ -128,11 +128,12 @@ fn an_older_backup_does_not_open_beside_what_was_published_since() {
         "{refused}"
     );
     let dir = acme.folder.path().join("damaged");
-    let refused = restored(&bytes, &dir, Some(b"clew")).err().unwrap();
-    assert!(
-        matches!(refused, StoreError::PublishedIsDamaged(_)),
-        "{refused}"
-    );
+    let other = TestGroup::of(Scheme::Xr, quorum(1, 1), 5);
+    for given in [&b"clew"[..], &other.store.group_bytes().unwrap()] {
+        let refused = restored(&bytes, &dir, Some(given)).err().unwrap();
+        assert!(matches!(refused, StoreError::OtherHistory(_)), "{refused}");
+        assert!(!dir.exists(), "nothing is left");
+    }
 }
 
 #[test]
@@ -402,6 +403,23 @@ fn a_halted_store_refuses_every_change() {
             .add_factory(issuer, b, 1, [LATER, LATER + 1], &mut rng(1))
             .err(),
     ];
+    let end = clew_evidence::End {
+        stolen_since: None,
+        successor: None,
+    };
+    let author = clew_keys::AuthorKeyFile::new(zeroize::Zeroizing::new([5; 32]), b_name());
+    let refused = refused.into_iter().chain([
+        other.end(issuer, end, LATER).err(),
+        other
+            .admit_author(&author.public(), clew_log::entry::Role::Observer, LATER)
+            .err(),
+        other.dismiss_author(&b_name()).err(),
+        other
+            .set_retention(&clew_manager::Retention::default())
+            .err(),
+        other.prune(LATER).err(),
+        other.keep(issuer, 1, LATER).err(),
+    ]);
     for refused in refused {
         assert!(
             matches!(refused, Some(StoreError::Halted(_))),
@@ -412,4 +430,8 @@ fn a_halted_store_refuses_every_change() {
     assert_eq!(other.group().newest_epoch(), 0);
     other.resume().unwrap();
     acme.revoke("a");
+}
+
+fn b_name() -> clew_evidence::Name {
+    "b".parse().unwrap()
 }

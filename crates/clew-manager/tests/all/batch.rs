@@ -275,6 +275,7 @@ fn a_factory_invites_what_it_may() {
         .claim(&factory.claim(&name("line-2")), LATER + HOUR)
         .unwrap_err();
     assert!(matches!(over, StoreError::FactoryOver), "{over}");
+    acme.store.confirm_clock(LATER).unwrap();
     let two = factory.claim(&name("line-2"));
     let second = acme.claim(&two, LATER).unwrap();
     let third = acme
@@ -339,4 +340,39 @@ fn queued_machines_are_revoked_together() {
         .revoke_queued(&acme.issuer, when, &mut |_, _| true);
     assert!(made.unwrap().is_empty());
     assert!(acme.store.machine("a").unwrap().unwrap().revoked_in == Some(2));
+}
+
+/// The end of a batch is one for names that a thief of its file claimed before, too.
+#[test]
+fn a_claimed_name_does_not_outlive_its_factory() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let times = [LATER, LATER + HOUR];
+    let prefix = "line-".parse().unwrap();
+    let factory = acme
+        .store
+        .add_factory(&acme.issuer, prefix, 2, times, &mut rng(1));
+    let factory = factory.unwrap();
+    let group = acme.checked();
+    let claimed = |acme: &mut TestGroup, name: &str, seed| {
+        let claim = factory.claim(&name.parse().unwrap());
+        let invitation = acme.claim(&claim, LATER).unwrap();
+        Far::new(&invitation, &group, seed)
+    };
+    let (mut early, late) = (
+        claimed(&mut acme, "line-1", 7),
+        claimed(&mut acme, "line-2", 8),
+    );
+    let round = vec![JoinRound::Request(early.request())];
+    let offered = offer(acme.rounds(round, 1).remove(0));
+    let accepted = early.accept(&offered, &acme.checked()).unwrap();
+    for round in [
+        JoinRound::Request(late.request()),
+        JoinRound::Acceptance(accepted),
+    ] {
+        let answered = acme
+            .store
+            .answer(&acme.issuer, vec![round], LATER + HOUR, &mut rng(2));
+        let refused = answered.unwrap().remove(0).unwrap_err();
+        assert!(matches!(refused, StoreError::FactoryOver), "{refused}");
+    }
 }

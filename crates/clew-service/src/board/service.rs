@@ -163,7 +163,7 @@ impl BoardService {
 fn problem(error: &BoardError) -> Problem {
     let status = match error {
         BoardError::Layout => StatusCode::BAD_REQUEST,
-        BoardError::Author | BoardError::Signature => StatusCode::FORBIDDEN,
+        BoardError::Author | BoardError::Kind | BoardError::Signature => StatusCode::FORBIDDEN,
         BoardError::Board | BoardError::Topic | BoardError::After => {
             StatusCode::UNPROCESSABLE_ENTITY
         }

@@ -103,6 +103,17 @@ pub enum ClientError {
     },
 }
 
+impl ClientError {
+    /// Returns whether the same question may be answered later: the service is away or busy, or the way to it.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout(_) => true,
+            Self::Refused { problem, .. } => problem.status == 429 || problem.status >= 500,
+            Self::Url(_) | Self::Tls(_) | Self::Pin(_) | Self::TooLong { .. } => false,
+        }
+    }
+}
+
 impl Client {
     /// A client of a service. Nothing is sent.
     ///

@@ -1,10 +1,10 @@
 //! A server that strangers cannot exhaust.
 
+use super::Certificate;
 use super::connections::{Connections, Place, host};
+use super::refusal::{Refusing, as_problem, too_slow};
 use super::whole::Whole;
-use super::{Certificate, Problem};
 use axum::body::Body;
-use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Router};
 use hyper::body::{Body as _, Incoming};
@@ -157,11 +157,6 @@ impl Server {
     }
 }
 
-fn too_slow() -> Problem {
-    let why = "the request was not answered in time";
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", why)
-}
-
 struct Connection {
     from: From,
     place: Place,
@@ -211,13 +206,14 @@ impl Connection {
                 let answered = tokio::time::timeout(limits.request, answer).await;
                 place.set_asked(false);
                 let in_time = answered.unwrap_or_else(|_| Ok(too_slow().into_response()));
-                Ok::<_, Infallible>(in_time.unwrap_or_else(|never| match never {}))
+                let in_time = in_time.unwrap_or_else(|never| match never {});
+                Ok::<_, Infallible>(as_problem(in_time))
             }
         });
         // Who takes nothing of an answer must not keep it in memory.
         let mut stream = TimeoutWriter::new(stream);
         stream.set_timeout(Some(limits.stall));
-        let stream = Box::pin(stream);
+        let stream = Refusing::new(Box::pin(stream));
         let connection = http1::Builder::new()
             .max_buf_size(HEAD_MAX)
             .timer(TokioTimer::new())

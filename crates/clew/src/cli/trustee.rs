@@ -41,6 +41,8 @@ pub enum Trustee {
     Init(Box<TrusteeInit>),
     /// Take part in what the manager's board has, until stopped
     Serve(TrusteeServe),
+    /// Say at which address the manager is from now on
+    SetManager(TrusteeSetManager),
     /// Print a link that logs in to the trustee's own page, once
     Login(TrusteeLogin),
     /// List what waits for you, and what was done
@@ -114,6 +116,15 @@ pub struct TrusteeServe {
     pub unlock: Unlock,
 }
 
+/// `clew trustee set-manager`
+#[derive(Args, Debug)]
+pub struct TrusteeSetManager {
+    /// Trustee's directory
+    pub dir: PathBuf,
+    /// Address of the manager, with its fingerprint: as clew manager serve prints it
+    pub url: ServiceUrl,
+}
+
 /// `clew trustee login`
 #[derive(Args, Debug)]
 #[command(after_help = LOGIN_HELP)]
@@ -130,6 +141,9 @@ pub struct TrusteeLogin {
 pub struct TrusteeList {
     /// Trustee's directory
     pub dir: PathBuf,
+    /// Also list requests that were delivered, or expired long ago
+    #[arg(long)]
+    pub all: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,

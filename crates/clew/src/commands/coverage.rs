@@ -64,7 +64,7 @@ pub struct Original {
 
 impl Original {
     /// The frame number there of a frame of the copy, if it has one.
-    fn frame(&self, copied: u64) -> Option<u64> {
+    pub fn frame(&self, copied: u64) -> Option<u64> {
         let place = usize::try_from(copied.checked_sub(1)?).ok()?;
         self.frames.get(place).copied()
     }

@@ -95,7 +95,10 @@ fn a_bundle_may_come_through_a_pipe() {
     court.opened();
     assert_eq!(bundled(&court, "opening", &[], "case.zip").0, 0);
     let (status, _, error) = court.judge_alone("case.zip", &["signed"]);
-    assert!(status == 2 && error.contains("a bundle has its own packets"), "{error}");
+    assert!(
+        status == 2 && error.contains("a bundle has its own packets"),
+        "{error}"
+    );
     let bundle = fs::read(court.path("case.zip")).unwrap();
     for name in ["-", "/dev/stdin"] {
         let mut judge = Command::new(env!("CARGO_BIN_EXE_clew"));

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use clew::cli::Cli;
 
 use super::source::sources;
-use super::{PRODUCT, nothing};
+use super::{WORKSPACE, nothing};
 
 /// How such a table begins.
 const HEADING: &str = "| what you see |";
@@ -56,7 +56,7 @@ fn said() -> String {
 #[test]
 fn messages_that_the_book_quotes_exist() {
     let said = said();
-    let book = PRODUCT.workspace_root.join("docs/book/src");
+    let book = WORKSPACE.workspace_root.join("docs/book/src");
     let mut quotes = 0;
     let mut broken = Vec::new();
     for (path, page) in files(book.as_std_path()) {

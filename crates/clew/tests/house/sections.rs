@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PRODUCT, nothing};
+use super::{WORKSPACE, nothing};
 
 /// The page that `spec 3` or `specification section 3` means within a crate.
 const HOMES: [(&str, &str); 3] = [
@@ -127,7 +127,7 @@ fn missing(text: &str, home: Option<&str>, pages: &Pages) -> (Vec<String>, usize
 
 #[test]
 fn cited_sections_are_there() {
-    let root = PRODUCT.workspace_root.as_std_path();
+    let root = WORKSPACE.workspace_root.as_std_path();
     let pages = pages(&root.join("spec"));
     let pages_of_the_root = ["SECURITY.md", "ARCHITECTURE.md", "GLOSSARY.md", "README.md"];
     let mut all: Vec<PathBuf> = pages_of_the_root.map(|page| root.join(page)).into();

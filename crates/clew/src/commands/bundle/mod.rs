@@ -14,7 +14,8 @@ use clew_keys::files::{self, IfExists, MODE_PUBLIC};
 use clew_report::{BUNDLE_MAX, Files, html, pdf, read_bundle, write_bundle};
 use origin::Origin;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The version that writes a report: another one may word it differently.
@@ -240,10 +241,16 @@ impl Proofs {
     }
 }
 
+/// Nobody else may read the evidence, or change it before it is judged.
+fn private_folder() -> io::Result<tempfile::TempDir> {
+    let own = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(own).tempdir()
+}
+
 impl Unpacked {
     /// `bundle` names the folder, for messages.
     fn new(bundle: &Path, files: Files) -> Result<Self, Failure> {
-        let above = tempfile::tempdir().map_err(Failure::new)?;
+        let above = private_folder().map_err(Failure::new)?;
         let folder = above.path().join(name_of(bundle));
         fs::create_dir(&folder).map_err(|error| Failure::io(&folder, &error))?;
         for (name, bytes) in &files {
@@ -405,5 +412,17 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
             path,
             "longer than 64 MiB, the most of a bundle",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_unpacked_where_nobody_else_reads() {
+        let folder = private_folder().unwrap();
+        let mode = folder.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

@@ -50,7 +50,12 @@ pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
         }
         Source::Url(url) => url,
     };
-    let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+    let key = named_key(
+        &arguments.believed,
+        group.as_ref(),
+        arguments.group.as_deref(),
+    )?;
+    let policy = policy(&arguments.believed, key)?;
     let from = group.as_ref().map(founder).transpose()?;
     let watched = group.as_ref().map(register_sizes).unwrap_or_default();
     let mut mirror = Mirror::new(policy, from, watched);
@@ -266,7 +271,12 @@ pub async fn count(arguments: &LogCount) -> Result<Status, Failure> {
             read_state(&dir)?
         }
         Source::Url(url) => {
-            let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+            let key = named_key(
+                &arguments.believed,
+                group.as_ref(),
+                arguments.group.as_deref(),
+            )?;
+            let policy = policy(&arguments.believed, key)?;
             let from = group.as_ref().map(founder).transpose()?;
             let mut mirror = Mirror::new(policy, from, Vec::new());
             let log = LogClient::new(&url).map_err(Failure::new)?;
@@ -363,6 +373,25 @@ pub(super) fn log_key(believed: &Believed) -> Result<VerifierKey, Failure> {
             .hint("use --log with the key that clew log create printed")
     };
     believed.log.clone().ok_or_else(missing)
+}
+
+/// The log's key, which the group file names if there is one. With another group's file an honest log
+/// would seem to break a rule.
+fn named_key(
+    believed: &Believed,
+    group: Option<&GroupFile>,
+    path: Option<&Path>,
+) -> Result<VerifierKey, Failure> {
+    let key = log_key(believed)?;
+    let (Some(group), Some(path)) = (group, path) else {
+        return Ok(key);
+    };
+    if group.logs().any(|log| *log.key() == key) {
+        return Ok(key);
+    }
+    let name = &group.genesis().name;
+    let why = format!("group {name} does not name the log of --log");
+    Err(Failure::file(path, why).hint("use the group file of the log's own group"))
 }
 
 #[cfg(test)]

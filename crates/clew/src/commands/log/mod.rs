@@ -61,7 +61,7 @@ fn is_elsewhere(error: &LogClientError) -> bool {
     matches!(
         error,
         LogClientError::Http(ClientError::Refused { problem, .. })
-            if problem.status == 404 && problem.title == UNKNOWN_REFUSAL
+            if problem.status == 404 && [UNKNOWN_REFUSAL, "path"].contains(&&*problem.title)
     )
 }
 

@@ -26,6 +26,7 @@ const MACHINE: &str = "machine";
 const PROOF: &str = "request.txt";
 /// Trustees that a group can have.
 const TRUSTEES_MAX: u8 = 32;
+const RESULT: &str = "result.txt";
 const EVIDENCE: &str = "evidence.txt";
 const NEWEST: &str = "newest.clew";
 
@@ -219,6 +220,16 @@ impl Folder {
         kept.map(|path| super::super::shown::proof(&path)).collect()
     }
 
+    /// Whether the log has the hash of the evidence, and the board its proof.
+    pub fn is_delivered(&self) -> bool {
+        self.dir.join(RESULT).exists()
+    }
+
+    /// Keeps the log's proof of the result, once the board has it.
+    pub fn put_delivered(&self, proof: &Proof) -> Result<(), Failure> {
+        put(&self.dir.join(RESULT), proof.to_string().as_bytes())
+    }
+
     /// The evidence of an earlier fetch.
     pub fn evidence(&self) -> Result<Option<String>, Failure> {
         let path = self.dir.join(EVIDENCE);
@@ -269,12 +280,22 @@ impl Folder {
         Ok((self.asked.request.clone().at_place(place), proof))
     }
 
+    /// The packet's number in the capture that the case's own was copied from; 0 if it is not known.
+    fn original_frame(&self) -> u32 {
+        let original = self.settings.original.as_ref();
+        let frame = original.and_then(|original| original.frame(self.settings.frame.into()));
+        frame
+            .and_then(|frame| u32::try_from(frame).ok())
+            .unwrap_or(0)
+    }
+
     /// What trustees are shown.
     pub fn case(&self, place: NonZeroU64) -> Result<CaseFile, Failure> {
         let path = self.capture();
         Ok(CaseFile {
             place,
             frame: self.settings.frame,
+            original: self.original_frame(),
             salt: self.settings.salt,
             warrant: self.text.clone(),
             machine: self.asked.machine.clone(),

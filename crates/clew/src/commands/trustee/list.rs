@@ -38,7 +38,7 @@ pub fn run(arguments: &TrusteeList) -> Result<Status, Failure> {
             say!("  check code  {code}");
         }
     }
-    requests::list(&home, arguments.json)?;
+    requests::list(&home, arguments.json, arguments.all)?;
     Ok(Status::Yes)
 }
 

@@ -29,7 +29,7 @@ impl Open<'_> {
         }
         let body = Body::Decision {
             place,
-            trustee: self.key.trustee().index(),
+            by: self.responder.trusteeship(),
             answer,
         };
         let proof = self.answering.exchange.log(&body, view.policy()).await;
