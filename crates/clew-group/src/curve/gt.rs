@@ -76,18 +76,23 @@ opaque!(Gt);
 #[derive(Clone)]
 pub struct PreparedG2 {
     lines: Vec<blst_fp6>,
-    /// The same for vector lanes, if this machine has them.
+    /// The same for vector lanes, if the backend has them.
     in_lanes: Option<Lines>,
 }
 
 impl PreparedG2 {
     /// Computes the lines; `point` must not be the identity (no decoded point is).
     pub fn new(point: &G2) -> Self {
+        Self::with_backend(point, Backend::best())
+    }
+
+    /// Computes the lines as [`Self::new`] does, for pairings on this backend.
+    pub(crate) fn with_backend(point: &G2, backend: Backend) -> Self {
         assert!(!point.is_identity(), "the identity of G2 has no lines");
         let mut lines = vec![blst_fp6::default(); LINES];
         // SAFETY: `lines` has room for the 68 lines that are written.
         unsafe { blst_precompute_lines(lines.as_mut_ptr(), &point.to_affine()) };
-        let in_lanes = Engine::new(Backend::best()).and_then(|engine| {
+        let in_lanes = Engine::new(backend).and_then(|engine| {
             let lines = lines.first_chunk()?;
             engine.lines(lines)
         });

@@ -1,4 +1,5 @@
-//! Eight points at once, where the machine has the instructions: public values only.
+//! Eight points at once, where the machine has the instructions. What is not named `secret` is for public
+//! values only.
 
 use super::affine::{Affine, to_affine};
 use super::glv::Halves;
@@ -6,7 +7,11 @@ use super::{G1, G1_BYTES, Scalar};
 use crate::DecodeError;
 use alloc::vec::Vec;
 use clew_simd::Backend;
-use clew_simd::bls::{self, Comb, Engine, LANES, Long, Refused, SUMS, Short, Task};
+use clew_simd::bls::{
+    self, Comb, Engine, LANES, Long, Refused, SUMS, SecretSum, SecretTable, Short, Task, WINDOWS,
+};
+use core::array;
+use zeroize::Zeroizing;
 
 /// Parts of a sum: part i has the terms i, i + 8, and so on.
 pub(crate) const PART_COUNT: usize = LANES;
@@ -54,6 +59,74 @@ impl Vectors {
     pub(crate) fn two_sums_vartime(self, terms: &Terms) -> [[G1; PART_COUNT]; SUMS] {
         let sums = self.0.two_sums(&terms.long(), &terms.short());
         sums.map(|parts| parts.map(|part| G1::from_affine(&part)))
+    }
+}
+
+/// The multiples of a base for secret scalars: 176 kB.
+#[derive(Debug)]
+pub(crate) struct SecretBase(SecretTable);
+
+impl SecretBase {
+    /// Makes the table of a point that is not the identity.
+    pub(crate) fn new(vectors: Vectors, base: &G1) -> Self {
+        let next = |point: &G1| Some((0..6).fold(*point, |p, _| p.double()));
+        let bases = core::iter::successors(Some(*base), next).take(WINDOWS);
+        let bases = to_affine(&bases.collect::<Vec<_>>());
+        Self(vectors.0.secret_table(&array::from_fn(|i| bases[i])))
+    }
+}
+
+/// A scalar of each lane, as bytes. Wiped when dropped.
+pub(crate) struct SecretScalars(Zeroizing<bls::Scalars>);
+
+impl SecretScalars {
+    /// Takes the scalar of each lane.
+    pub(crate) fn of(scalar: impl Fn(usize) -> Scalar) -> Self {
+        let mut bytes = Zeroizing::new([[0; 32]; LANES]);
+        for (lane, bytes) in bytes.iter_mut().enumerate() {
+            *bytes = *scalar(lane).to_le_bytes();
+        }
+        Self(bytes)
+    }
+}
+
+/// A sum of products of bases, in each lane.
+pub(crate) struct Sum<'a> {
+    /// A point to begin with.
+    pub(crate) start: Option<&'a G1>,
+    /// Bases with their scalars.
+    pub(crate) products: &'a [(&'a SecretBase, &'a SecretScalars)],
+}
+
+impl Vectors {
+    /// Returns each sum in every lane, with its encoding. Takes constant time.
+    pub(crate) fn secret_sums<const N: usize>(
+        self,
+        sums: [Sum<'_>; N],
+    ) -> [[(G1, [u8; G1_BYTES]); N]; LANES] {
+        let starts = sums
+            .each_ref()
+            .map(|sum| sum.start.map(|start| to_affine(&[*start])[0]));
+        let products = sums.each_ref().map(|sum| {
+            let products = sum.products.iter();
+            let products = products.map(|(base, scalars)| (&base.0, &*scalars.0));
+            products.collect::<Vec<_>>()
+        });
+        let sums: [SecretSum<'_>; N] = array::from_fn(|i| SecretSum {
+            start: starts[i].as_ref(),
+            products: &products[i],
+        });
+        let summed = self.0.secret_sums(&sums);
+        array::from_fn(|lane| {
+            array::from_fn(|i| {
+                let point = G1::from_affine(&summed[i].points[lane]);
+                let encoded = match point.is_identity() {
+                    true => point.to_bytes(),
+                    false => summed[i].encoded[lane],
+                };
+                (point, encoded)
+            })
+        })
     }
 }
 

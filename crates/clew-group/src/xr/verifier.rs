@@ -12,7 +12,7 @@ use clew_simd::Backend;
 use clew_wire::opaque;
 use rand_core::CryptoRng;
 
-/// The public key of one epoch with its tables (0.45 MB, and 0.1 MB where the machine has vectors; to make
+/// The public key of one epoch with its tables (0.45 MB, and 0.2 MB where the machine has vectors; to make
 /// takes as long as two verifications).
 pub struct VerifyingKey {
     pub(super) id: EpochId,
@@ -44,7 +44,8 @@ impl VerifyingKey {
         let base = group.base();
         let [base, h0, u, h] =
             OddMultiples::of([&base, &group.h0, &group.u, &group.h], WIDTH_FIXED);
-        let [standard, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
+        let [standard, w] =
+            [G2::generator(), group.w].map(|q| PreparedG2::with_backend(&q, backend));
         Self {
             id,
             base,

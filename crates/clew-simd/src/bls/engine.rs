@@ -7,6 +7,7 @@ use super::ifma::Ifma;
 use super::kernel::LANES;
 use super::pairing::{LINES, Lines, Term, product};
 use super::points::to_blst;
+use super::secret::{SecretSum, SecretTable, Summed, WINDOWS, secret_sums};
 use super::sums::{Long, SUMS, Short, two_sums};
 use crate::Backend;
 use alloc::vec::Vec;
@@ -69,6 +70,16 @@ impl Engine {
     /// that depends on points and powers.
     pub fn products(self, comb: &Comb, tasks: &[Task]) -> Vec<Option<Encoded>> {
         with!(self, kernel => comb.products(kernel, tasks))
+    }
+
+    /// Makes the table of a base for secret scalars: of its multiples by 2^(6 i).
+    pub fn secret_table(self, bases: &[blst_p1_affine; WINDOWS]) -> SecretTable {
+        with!(self, kernel => SecretTable::new(kernel, bases))
+    }
+
+    /// Returns each sum of products, in every lane. Takes constant time, but for the number of products.
+    pub fn secret_sums(self, sums: &[SecretSum<'_>]) -> Vec<Summed> {
+        with!(self, kernel => secret_sums(kernel, sums))
     }
 
     /// Prepares a point of G2, of which `blst_precompute_lines` made these lines. Returns `None` if a line

@@ -1,7 +1,7 @@
 //! Eight elements of the base field.
 
 use super::bound::Bound;
-use super::kernel::{Kernel, LANES, Lanes};
+use super::kernel::{Kernel, LANES, Lanes, Signs};
 use super::limbs::{FROM_384, HALF, ONE, P, R2, Row, TO_384, WORDS};
 
 /// Bytes of an element.
@@ -56,6 +56,19 @@ impl<K: Kernel> Fp<K> {
     pub fn to_rows(&self) -> [Row; LANES] {
         self.bound.check(Bound::PRODUCT);
         K::to_rows(&self.numbers)
+    }
+
+    /// Returns x and y of the entry that each lane's digit asks for ([`Kernel::scan`]), for entries that
+    /// [`Self::to_rows`] made.
+    #[inline(always)]
+    pub(super) fn scan(
+        kernel: K,
+        entries: &[[Row; 2]],
+        digits: &[i64; LANES],
+    ) -> (Self, Self, Signs) {
+        let ([x, y], signs) = kernel.scan(entries, digits);
+        let [x, y] = [x, y].map(|numbers| Self::new(numbers, Bound::PRODUCT));
+        (x, y, signs)
     }
 
     /// Decodes big-endian bytes, and returns the lanes whose number is p or more.

@@ -14,10 +14,10 @@ mod tower;
 
 use core::arch::x86_64::*;
 
-use super::kernel::{Kernel, LANES, Lanes};
+use super::kernel::{Kernel, LANES, Lanes, Signs};
 use super::limbs::{BITS, LIMBS, MASK, P, P_INVERSE, Row};
 use crate::Backend;
-use crate::vector::wide::{V, add, splat, transposed, zero};
+use crate::vector::wide::{self, V, add, splat, transposed, zero};
 
 /// Proof that the processor has the instructions.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,12 @@ impl Kernel for Ifma {
     fn from_rows(self, rows: [&Row; LANES]) -> Numbers {
         // SAFETY: the proof exists only where the processor has the features.
         unsafe { from_rows(rows) }
+    }
+
+    #[inline(always)]
+    fn scan(self, entries: &[[Row; 2]], digits: &[i64; LANES]) -> ([Numbers; 2], Signs) {
+        // SAFETY: the proof exists only where the processor has the features.
+        unsafe { scan(entries, digits) }
     }
 
     safe! {
@@ -407,10 +413,30 @@ fn above(a: &Numbers, number: &Row) -> Lanes {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 #[inline]
 fn permute(a: &Numbers, from: &[u64; LANES]) -> Numbers {
-    let from = crate::vector::wide::load(from);
+    let from = wide::load(from);
     let mut limbs = a.0;
     for limb in &mut limbs {
         *limb = _mm512_permutexvar_epi64(from, *limb);
     }
     Numbers(limbs)
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[inline]
+fn scan(entries: &[[Row; 2]], digits: &[i64; LANES]) -> ([Numbers; 2], Signs) {
+    let digits = wide::load(&digits.map(|digit| digit as u64));
+    let size = _mm512_abs_epi64(digits);
+    let (mut x, mut y) = ([zero(); LIMBS], [zero(); LIMBS]);
+    for (i, [entry_x, entry_y]) in (1..).zip(entries) {
+        let wanted = _mm512_cmpeq_epi64_mask(size, splat(i));
+        for limb in 0..LIMBS {
+            x[limb] = _mm512_mask_mov_epi64(x[limb], wanted, splat(entry_x.0[limb]));
+            y[limb] = _mm512_mask_mov_epi64(y[limb], wanted, splat(entry_y.0[limb]));
+        }
+    }
+    let signs = Signs {
+        negative: _mm512_movepi64_mask(digits),
+        zero: _mm512_testn_epi64_mask(digits, digits),
+    };
+    ([Numbers(x), Numbers(y)], signs)
 }

@@ -9,6 +9,15 @@ pub const LANES: usize = 8;
 /// One bit for each lane: bit i is that of lane i.
 pub type Lanes = u8;
 
+/// Of a digit in each lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Signs {
+    /// The lanes below zero.
+    pub negative: Lanes,
+    /// The lanes of zero.
+    pub zero: Lanes,
+}
+
 /// A backend's arithmetic on eight numbers. A value of the type proves that the processor has the
 /// instructions.
 ///
@@ -77,6 +86,10 @@ pub trait Kernel: Copy + fmt::Debug + Send + Sync + 'static {
 
     /// Returns the lanes whose number is above this one.
     fn above(a: &Self::Numbers, number: &Row) -> Lanes;
+
+    /// Returns x and y of the entry that each lane's digit asks for: of entry `|digit| - 1`, or zeros if
+    /// the digit is 0. Reads all entries.
+    fn scan(self, entries: &[[Row; 2]], digits: &[i64; LANES]) -> ([Self::Numbers; 2], Signs);
 
     /// Returns, in lane i, the number of lane `from[i]`.
     fn permute(a: &Self::Numbers, from: &[u64; LIMBS]) -> Self::Numbers;

@@ -16,6 +16,7 @@
 //! | `digits` | signed digits, and tables that they pick from |
 //! | `comb` | products of a fixed base, with one of another point |
 //! | `sums` | the two sums of a batch |
+//! | `secret` | sums of products with secret scalars, in constant time |
 //! | `tower` | [`Fp12`]: one element of Fp12 over the lanes |
 //! | `pairing` | one pairing product, of lines that were prepared |
 //! | `kept` | memory that is kept between calls |
@@ -41,6 +42,7 @@ mod limbs;
 mod pairing;
 mod points;
 mod power;
+mod secret;
 mod sums;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
@@ -54,9 +56,10 @@ pub use fp::{BYTES, Fp, Plain};
 #[cfg(target_arch = "x86_64")]
 pub use ifma::Ifma;
 pub use inverse::{invert_all, invert_nonzero};
-pub use kernel::{Kernel, LANES, Lanes};
+pub use kernel::{Kernel, LANES, Lanes, Signs};
 pub use limbs::{Row, WORDS};
 pub use pairing::{LINES, Lines, Term};
 pub use power::{Power, ROOT};
+pub use secret::{Scalars, SecretSum, SecretTable, Summed, WINDOWS};
 pub use sums::{Halves, Long, SUMS, Short};
 pub use tower::{Fp12, Tower};

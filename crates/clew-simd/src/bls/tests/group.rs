@@ -362,3 +362,54 @@ fn chosen_products_are_blsts() {
     check_sums(&long[..9], &[]);
     check_sums(&[], &[]);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// With scalars whose digits are zero, at their ends and random; a start that meets a product.
+    #[test]
+    fn secret_sums_are_blsts(random in prop::array::uniform8(any::<[u8; 32]>()), base in 1u64..) {
+        with_kernel(|kernel| {
+            let engine = Engine::Ifma(kernel);
+            let bases = [Point::generator(), Point::generator().times(&base.to_le_bytes())];
+            let tables = bases.map(|base| {
+                let sixty_four = |point: &Point| Some(point.times(&[64]));
+                let powers = core::iter::successors(Some(base), sixty_four).take(WINDOWS);
+                let powers: Vec<_> = powers.map(|power| power.affine()).collect();
+                engine.secret_table(powers[..].try_into().unwrap())
+            });
+            let mut first = random;
+            first[0] = [0; 32];
+            first[1] = [0; 32];
+            first[1][0] = 1;
+            first[2] = ORDER;
+            first[2][0] = 0;
+            first[3] = [0xff; 32];
+            first[4] = [0x55; 32];
+            first[5] = core::array::from_fn(|i| [0x20, 0x08, 0x82][i % 3]);
+            let mut second = random;
+            second.rotate_left(3);
+            for scalar in first.iter_mut().chain(&mut second) {
+                scalar[31] &= 0x7f;
+            }
+            let start = bases[0].affine();
+            let sums = [
+                SecretSum { start: None, products: &[(&tables[0], &first)] },
+                SecretSum { start: Some(&start), products: &[(&tables[0], &first)] },
+                SecretSum { start: None, products: &[(&tables[0], &first), (&tables[1], &second)] },
+            ];
+            let summed = engine.secret_sums(&sums);
+            for lane in 0..LANES {
+                let product = bases[0].times(&first[lane]);
+                let other = bases[1].times(&second[lane]);
+                let expected = [product, product.add(&bases[0]), product.add(&other)];
+                for (summed, expected) in summed.iter().zip(expected) {
+                    assert!(Point::from_affine(&summed.points[lane]) == expected, "{lane}");
+                    if !expected.is_identity() {
+                        assert_eq!(summed.encoded[lane], expected.encoded());
+                    }
+                }
+            }
+        });
+    }
+}

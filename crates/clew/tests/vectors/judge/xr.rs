@@ -5,7 +5,8 @@ use clew_group::xr::{
     Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces, PseudonymousSignature, PublicKey, Signature,
     SigningKey, VerifyingKey,
 };
-use clew_group::{EpochId, Invalid, Proof, Step, Witness, check_steps};
+use clew_group::{DecodeError, EpochId, Invalid, Proof, Step, Witness, check_steps};
+use clew_simd::Backend;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 use super::bbs04::scalar;
@@ -57,7 +58,7 @@ fn verifiers(case: &Case) -> Result<Vec<VerifyingKey>, Stop> {
 /// Decodes on every backend, and says what all of them say.
 fn decoded<T: PartialEq>(decode: impl Fn(Backend) -> Vec<Result<T, DecodeError>>) -> Result<T, Stop> {
     let mut all = Backend::multipliers().flat_map(decode);
-    let first = all.next().ok_or("a backend")?;
+    let first = all.next().ok_or(Stop::Wrong("no backend".to_owned()))?;
     holds(all.all(|other| other == first), "backends decode alike")?;
     Ok(first?)
 }
