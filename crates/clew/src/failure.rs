@@ -218,7 +218,7 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
-        StoreError::RegisterMoved => "run the command again",
+        StoreError::RegisterMoved | StoreError::AnsweredMeanwhile => "run the command again",
         StoreError::Busy(_) => "wait for the other command, then run this one again",
         StoreError::Served(_) => "stop that service first, and start it again afterwards",
         StoreError::OtherHistory(_) => {
@@ -255,7 +255,11 @@ fn stored(error: &StoreError) -> Option<&'static str> {
         }
         StoreError::Backup(_) => "use another backup, or a disk with more room",
         StoreError::DatabaseUrl(_) | StoreError::OtherHost => {
-            "use a URL such as postgres://clew@%2Frun%2Fpostgresql/clew"
+            "use a URL such as postgres://USER@%2Frun%2Fpostgresql/clew, with the user who runs this command"
+        }
+        StoreError::Unreachable { .. } if error.is_refused_by_server() => {
+            "the server runs and refuses: use a URL with a user and a database that it has. By its socket, the \
+             user is usually the system's user who runs this command"
         }
         StoreError::Unreachable { .. } | StoreError::Lost(_) | StoreError::Silent(_) => {
             "start the database, then run the command again"

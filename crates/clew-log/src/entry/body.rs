@@ -3,8 +3,8 @@
 use super::domain;
 use crate::{Hash, signed};
 use alloc::vec::Vec;
-use core::fmt;
 use clew_wire::{Name, Reader, WallTime};
+use core::fmt;
 use sha2::{Digest, Sha256};
 
 /// Most rows that one entry enrols.

@@ -212,7 +212,11 @@ fn keys_are_replaced_and_withdrawn() {
     state.add(&again).unwrap();
     assert_eq!(state.author(&public(COURT)).unwrap().changes, 3);
     // The manager's own key never gets another role.
-    refused(&state, &author(MANAGER, Role::Trustee(held(0, 1))), Rule::Order);
+    refused(
+        &state,
+        &author(MANAGER, Role::Trustee(held(0, 1))),
+        Rule::Order,
+    );
 }
 
 /// A new opening key has trustees of its own, and those of the earlier one go on about its packets.

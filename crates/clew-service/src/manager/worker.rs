@@ -32,6 +32,9 @@ pub const PUBLISH_LAG: Duration = Duration::from_millis(200);
 /// Most rounds of one invitation within [`ATTEMPTS_TIME`].
 const ATTEMPTS_MAX: u32 = 64;
 const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
+/// Most rounds of one invitation in one batch: each after the first is a transaction of its own, for which
+/// other devices wait.
+const BATCHED_MAX: u32 = 16;
 /// Invitations whose attempts are counted at once.
 const ATTEMPTED_MAX: usize = 1 << 16;
 
@@ -187,7 +190,7 @@ fn stopped() -> Problem {
 }
 
 fn feed_of(store: &Store, bytes: &[u8]) -> Result<Feed, StoreError> {
-    let feed = Feed::new(store.group(), bytes);
+    let feed = Feed::new(store.group().id(), bytes);
     feed.map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
@@ -247,22 +250,23 @@ impl<R: CryptoRng> Worker<R> {
     fn batch(&mut self, first: Job, jobs: &Receiver<Job>) {
         let mut rounds = Vec::new();
         let mut answers = Vec::new();
+        let mut batched = HashMap::<[u8; 32], u32>::new();
         let is_halted = self.sender.as_ref().is_some_and(Sender::is_halted);
         for job in std::iter::once(first).chain(jobs.try_iter().take(ROUNDS_MAX - 1)) {
             if is_halted {
                 let _ = job.answer.send(Err(halted()));
                 continue;
             }
-            match self.try_once(nonce(&job.round)) {
-                true => {
+            let before = batched.entry(nonce(&job.round)).or_default();
+            match self.may_try(&job.round, *before) {
+                Ok(()) => {
+                    *before += 1;
                     rounds.push(job.round);
                     answers.push(job.answer);
                 }
-                false => {
+                Err(problem) => {
                     count(&self.metrics.refused);
-                    let _ = job
-                        .answer
-                        .send(Err(self.refused(too_many_attempts(ATTEMPTS_TIME))));
+                    let _ = job.answer.send(Err(self.refused(problem)));
                 }
             }
         }
@@ -300,8 +304,35 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Whether another round of an invitation is looked at: then it counts.
-    fn try_once(&mut self, nonce: [u8; 32]) -> bool {
+    /// Whether another round of an invitation is looked at, with so many of it in this batch.
+    fn may_try(&self, round: &JoinRound, batched: u32) -> Result<(), Problem> {
+        let tried = self.attempts.get(&nonce(round));
+        let tried = tried.filter(|(_, since)| since.elapsed() <= ATTEMPTS_TIME);
+        let tried = tried.map_or(0, |(tried, _)| *tried);
+        if tried + batched >= ATTEMPTS_MAX {
+            return Err(too_many_attempts(ATTEMPTS_TIME));
+        }
+        match batched < BATCHED_MAX {
+            true => Ok(()),
+            false => {
+                let why = "too many rounds of one invitation at once";
+                Err(Problem::busy(BUSY_SECONDS, why))
+            }
+        }
+    }
+
+    /// Counts a round of an invitation that there is.
+    fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
+        match answered {
+            Ok(_) => count(&self.metrics.rounds),
+            Err(_) => count(&self.metrics.refused),
+        }
+        if matches!(
+            answered,
+            Err(StoreError::NoInvitation | StoreError::NoFactory)
+        ) {
+            return;
+        }
         if self.attempts.len() >= ATTEMPTED_MAX {
             self.attempts
                 .retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
@@ -313,23 +344,7 @@ impl<R: CryptoRng> Worker<R> {
         if entry.1.elapsed() > ATTEMPTS_TIME {
             *entry = (0, Instant::now());
         }
-        let may = entry.0 < ATTEMPTS_MAX;
-        entry.0 += u32::from(may);
-        may
-    }
-
-    /// Counts what came of a round. Invitations that there are not are not counted: anybody invents them.
-    fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
-        match answered {
-            Ok(_) => count(&self.metrics.rounds),
-            Err(_) => count(&self.metrics.refused),
-        }
-        if matches!(
-            answered,
-            Err(StoreError::NoInvitation | StoreError::NoFactory)
-        ) {
-            self.attempts.remove(&nonce);
-        }
+        entry.0 += 1;
     }
 
     /// Publishes, writes into the log, and makes the epoch that is due. What fails of it hinders nothing else.
@@ -422,14 +437,8 @@ impl<R: CryptoRng> Worker<R> {
 
     /// Shows what is published.
     fn show(&mut self) -> Result<(), StoreError> {
-        // Group and bytes of one moment: another process may add an epoch in between.
-        let bytes = loop {
-            let bytes = self.store.group_bytes()?;
-            if !self.store.follow()? {
-                break bytes;
-            }
-        };
-        if !self.feed.borrow().is_of(self.store.group()) {
+        let bytes = self.store.group_bytes()?;
+        if !self.feed.borrow().is_of(&bytes) {
             let feed = Arc::new(feed_of(&self.store, &bytes)?);
             self.feed.send_replace(feed);
         }

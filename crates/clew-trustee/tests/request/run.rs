@@ -234,7 +234,13 @@ fn run(is_match: bool, seed: u64) -> World {
         let index = own as u8 + 1;
         world.turn(index, &mut done[own as usize], is_killed, &seen);
         let is_unset = !world.posts.iter().any(|post| post.message.kind() == 37);
-        let yes = decided(&world.posts, &policy(), &GROUP, (world.filing.place, 0), 100);
+        let yes = decided(
+            &world.posts,
+            &policy(),
+            &GROUP,
+            (world.filing.place, 0),
+            100,
+        );
         if is_match && is_unset && yes.len() >= 2 {
             let two = yes[..2].iter().map(|one| trustee(one.trustee));
             let set = Set::of(two).unwrap();

@@ -26,7 +26,14 @@ fn pages(spec: &Path) -> Pages {
         let text = fs::read_to_string(&path).unwrap();
         let headings = text.lines().filter(|line| line.starts_with('#'));
         let numbers = headings.filter_map(|line| number(line.trim_start_matches(['#', ' '])));
-        (name, numbers.map(|(number, _)| number.to_owned()).collect())
+        let numbers: Vec<_> = numbers.map(|(number, _)| number.to_owned()).collect();
+        let sections: BTreeSet<_> = numbers.iter().cloned().collect();
+        assert_eq!(
+            sections.len(),
+            numbers.len(),
+            "{name}: a number has two sections"
+        );
+        (name, sections)
     };
     files.map(page).collect()
 }

@@ -31,10 +31,11 @@ async fn write(
                 own.push((number, place));
                 acknowledged.fetch_add(1, Relaxed);
             }
-            // Too many at a time.
-            Err(error) if error.rule() == Some("busy") => {}
-            Err(error) if error.rule().is_some() => panic!("{error}"),
-            Err(_) => return own,
+            Err(error) => match error.rule() {
+                // Too many at a time.
+                Some(rule) => assert_eq!(rule, "busy", "{error}"),
+                None => return own,
+            },
         }
     }
 }

@@ -128,7 +128,17 @@ pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
 /// `clew judge` of a bundle.
 pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     let path = &arguments.evidence;
-    if arguments.input.is_some() || !is_bundle(path)? {
+    // Read once: it may be a pipe.
+    let bytes = read(path)?;
+    if let Some(input) = arguments
+        .input
+        .as_ref()
+        .filter(|_| bytes.starts_with(b"PK"))
+    {
+        let why = "a bundle has its own packets: omit the capture";
+        return Err(Failure::file(input, why));
+    }
+    if !bytes.starts_with(b"PK") {
         let why = "need --group GROUPFILE and the capture: only a bundle has its own";
         return Err(Failure::file(path, why).hint("clew help judge"));
     }
@@ -142,7 +152,7 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
         let why = "anchors a whole capture, and a bundle has a part of one";
         return Err(Failure::file(anchor, why).hint("judge the evidence with the capture itself"));
     }
-    let files = read_bundle(&read(path)?);
+    let files = read_bundle(&bytes);
     let files = files.map_err(|error| Failure::file(path, format!("invalid: {error}")).no())?;
     let unpacked = Unpacked::new(path, files)?;
     let (pin, json) = (arguments.device.as_ref(), arguments.json);
@@ -384,20 +394,14 @@ fn name_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn is_bundle(path: &Path) -> Result<bool, Failure> {
-    let mut first = [0; 4];
-    let mut file = File::open(path).map_err(|error| Failure::io(path, &error))?;
-    let read = file
-        .read(&mut first)
-        .map_err(|error| Failure::io(path, &error))?;
-    Ok(read == first.len() && first.starts_with(b"PK"))
-}
-
-/// Reads a file that may be in a bundle.
+/// Reads a file that may be in a bundle, or a bundle; `-` is standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::io(path, &error);
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path).map_err(failed)?),
+    };
     let most = BUNDLE_MAX as u64;
     file.take(most + 1)
         .read_to_end(&mut bytes)

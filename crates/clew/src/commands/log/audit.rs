@@ -1,6 +1,6 @@
 //! `clew log verify` and `count`.
 
-use super::{founder, policy, seconds};
+use super::{NO_LOG, founder, is_elsewhere, policy, seconds};
 use crate::cli::{Believed, LogCount, LogVerify};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -38,7 +38,14 @@ pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
     let source = Source::of(arguments.source.as_deref().unwrap_or_default())?;
     let url = match source {
         Source::Dir(dir) => {
+            if arguments.state.is_some() || arguments.evidence.is_some() {
+                let why = "--state and --evidence require the log's URL: a directory shows one history alone";
+                return Err(Failure::file(&dir, why));
+            }
             let state = read_state(&dir)?;
+            if !arguments.json {
+                say!("valid: {} entries", state.size());
+            }
             return report(&state, group.as_ref(), arguments.json);
         }
         Source::Url(url) => url,
@@ -93,7 +100,10 @@ pub(super) fn broken(error: &AuditError, path: Option<&Path>) -> Failure {
     let failure = Failure::new(error);
     let notes = error.evidence();
     if notes.is_empty() {
-        return failure;
+        return match error {
+            AuditError::Log(error) if is_elsewhere(error) => failure.hint(NO_LOG),
+            _ => failure,
+        };
     }
     let path = path.unwrap_or(Path::new(EVIDENCE));
     let text: Vec<_> = notes.iter().map(ToString::to_string).collect();

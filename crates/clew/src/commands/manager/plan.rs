@@ -75,23 +75,15 @@ fn seats(arguments: &ManagerPlan, store: &Store, plan: &Plan) -> Result<Vec<Seat
             None => admitted(trustee.index()).ok_or_else(|| unknown(trustee.index()))?,
         };
         let mut known = authors.iter();
-        let is_out = |known: &clew_manager::AdmittedAuthor| {
-            known.role == AuthorRole::None && known.author.signs == author.signs
-        };
-        if known.any(is_out) {
-            return Err(Failure::new(format!(
-                "{}: this key was dismissed",
-                author.name
-            )));
-        }
-        let mut known = authors.iter();
         let has_name = |known: &clew_manager::AdmittedAuthor| {
             let is_other = known.author.signs != author.signs && known.role != AuthorRole::None;
             is_other && known.author.name == author.name
         };
         if known.any(has_name) {
             let why = format!("another author is called {}", author.name);
-            return Err(Failure::new(why).hint("give this key another name: clew trustee init --name"));
+            return Err(
+                Failure::new(why).hint("give this key another name: clew trustee init --name")
+            );
         }
         let dealer = plan.old_key().is_none().then_some(trustee);
         seats.push((Some(trustee), dealer, author));

@@ -1,8 +1,8 @@
 //! `clew request fetch`: shares are decrypted, checked and combined; then the result is logged.
 
 use super::exchange::{Exchange, Thread, unlogged};
-use super::patience::Patience;
 use super::folder::Folder;
+use super::patience::Patience;
 use super::row;
 use super::status::{filing, progress};
 use crate::cli::RequestFetch;
@@ -87,7 +87,9 @@ impl Fetch<'_> {
         self.tell(&mut got)?;
         // The evidence is there all the same; the next run says it to the log.
         logged.map_err(|failure| {
-            failure.hint("run the command again: the evidence is written, its hash is not in the log yet")
+            failure.hint(
+                "run the command again: the evidence is written, its hash is not in the log yet",
+            )
         })?;
         let is_no = is_match && !got.judgement.signed;
         Ok(Status::of(is_no, false))
@@ -105,7 +107,9 @@ impl Fetch<'_> {
             let said = match &logged {
                 None => {
                     let proof = self.exchange.log(&body, &self.folder.policy).await;
-                    proof.map(|proof| logged = Some(proof)).map_err(|error| unlogged(&error))
+                    proof
+                        .map(|proof| logged = Some(proof))
+                        .map_err(|error| unlogged(&error))
                 }
                 Some(proof) => {
                     let result = Message::Result(Box::new(clew_log::Proof::clone(proof)));
@@ -176,7 +180,8 @@ impl Fetch<'_> {
     }
 
     async fn wait(&self) -> Result<Got, Failure> {
-        let (mut thread, mut wait, mut new_set) = (Thread::default(), Duration::ZERO, self.new_set()?);
+        let (mut thread, mut wait, mut new_set) =
+            (Thread::default(), Duration::ZERO, self.new_set()?);
         let mut asking = Patience::new(self.arguments.wait);
         let patience = self.arguments.new_set_after.max(PATIENCE_MIN);
         let (mut news, mut known) = (Instant::now(), 0);
@@ -267,7 +272,11 @@ impl Fetch<'_> {
         let fewest = set.iter().map(|trustee| given(trustee.index())).min();
         let silent = set.iter().filter(|one| Some(given(one.index())) == fewest);
         let names: Vec<String> = silent.map(|one| one.to_string()).collect();
-        let message = format!("{}; attempt {attempt} waits for {}", failure.message, names.join(", "));
+        let message = format!(
+            "{}; attempt {attempt} waits for {}",
+            failure.message,
+            names.join(", ")
+        );
         Failure { message, ..failure }
     }
 
@@ -460,7 +469,9 @@ fn steps<'p>(posts: &'p [Posted], decided: &'p [Decided]) -> impl Iterator<Item 
         let mut decided = decided.iter();
         decided.any(|one| (one.author, one.trustee, one.answer) == yes)
     };
-    let all = posts.iter().filter_map(move |post| Some((post, step(post)?)));
+    let all = posts
+        .iter()
+        .filter_map(move |post| Some((post, step(post)?)));
     all.filter(move |(post, (_, index))| said_yes(post, *index))
         .map(|(_, step)| step)
 }

@@ -58,7 +58,7 @@ fn verifiers(case: &Case) -> Result<Vec<VerifyingKey>, Stop> {
 /// Decodes on every backend, and says what all of them say.
 fn decoded<T: PartialEq>(decode: impl Fn(Backend) -> Vec<Result<T, DecodeError>>) -> Result<T, Stop> {
     let mut all = Backend::multipliers().flat_map(decode);
-    let first = all.next().ok_or_else(|| Stop::Wrong("no backend".into()))?;
+    let first = all.next().ok_or(Stop::Wrong("no backend".to_owned()))?;
     holds(all.all(|other| other == first), "backends decode alike")?;
     Ok(first?)
 }

@@ -102,8 +102,14 @@ pub struct Facts {
     pub issuer: String,
     /// Fingerprint of the court's key.
     pub issuer_key: String,
-    /// Until when it is in force, nanoseconds since 1970.
+    /// From when it is in force, nanoseconds since 1970. Older records do not say.
+    #[serde(default)]
+    pub issued: Option<u64>,
+    /// Until when.
     pub expires: u64,
+    /// When the packet was signed, as it states.
+    #[serde(default)]
+    pub signed: Option<u64>,
     /// How many signatures it covers.
     pub signatures: usize,
     /// Which packets this signature covers.
@@ -123,7 +129,11 @@ impl Record {
     pub fn at(dir: &Path, topic: &[u8; 32]) -> Self {
         let of = |place: Place| dir.join(place.folder()).join(Hex(topic).to_string());
         let (open, filed) = (of(Place::Open), of(Place::Filed));
-        let folder = if filed.exists() && !open.exists() { filed } else { open };
+        let folder = if filed.exists() && !open.exists() {
+            filed
+        } else {
+            open
+        };
         Self { folder }
     }
 
@@ -323,7 +333,10 @@ impl Record {
         let Some(review) = self.review()? else {
             return Ok(false);
         };
-        let expires = review.warrant.as_ref().map_or(u64::MAX, |facts| facts.expires);
+        let expires = review
+            .warrant
+            .as_ref()
+            .map_or(u64::MAX, |facts| facts.expires);
         let is_open = self.order()?.is_none() && self.decision()?.is_none();
         Ok(is_open && expires > now && review.answer != super::RULE_QUEUE)
     }
