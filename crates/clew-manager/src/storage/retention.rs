@@ -55,7 +55,7 @@ pub(crate) trait RetentionChanges {
 }
 
 /// Last posts that are old: a board may have 10^6 posts, and few of them are older than the rule allows.
-const OLD_TOPICS: &str = "SELECT topic FROM post
+pub(super) const OLD_TOPICS: &str = "SELECT topic FROM post
     WHERE posted_at < ?1 AND seq < (SELECT max(seq) FROM post) AND NOT EXISTS
         (SELECT 1 FROM post AS later WHERE later.topic = post.topic AND later.place > post.place)
     ORDER BY posted_at LIMIT ?2";
@@ -165,35 +165,4 @@ impl<B: Begun> RetentionChanges for B {
 
 fn count<S: Sql + ?Sized>(db: &S, query: &str, values: &[super::Value<'_>]) -> Result<u64> {
     Ok(one(db, query, values, |row| row.take())?.unwrap_or(0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::SCHEMA;
-    use super::super::tables::{INVITED, OPEN};
-    use super::*;
-
-    /// Tables may have 10^6 rows: a page, a command or a write lock does not wait for all of them.
-    #[test]
-    fn large_tables_are_not_read_to_the_end() {
-        let database = rusqlite::Connection::open_in_memory().unwrap();
-        database.execute_batch(SCHEMA).unwrap();
-        let small = "SELECT name FROM joining WHERE request IS NULL";
-        for (query, values, is_good) in [
-            (OLD_TOPICS, 2, true),
-            (OPEN, 0, true),
-            (INVITED, 2, true),
-            (small, 0, false),
-        ] {
-            let explain = format!("EXPLAIN QUERY PLAN {query}");
-            let mut plan = database.prepare(&explain).unwrap();
-            let values = rusqlite::params_from_iter((0..values).map(i64::from));
-            let steps = plan.query_map(values, |row| row.get::<_, String>(3));
-            let steps: Vec<String> = steps.unwrap().map(|step| step.unwrap()).collect();
-            // What it says of reading all of a table, not of an index that has a part of it.
-            let reads_all =
-                |step: &String| step.starts_with("SCAN") && !step.contains("INDEX joining_open");
-            assert_eq!(!steps.iter().any(reads_all), is_good, "{query}: {steps:?}");
-        }
-    }
 }

@@ -282,3 +282,34 @@ impl ToSql for Value<'_> {
         Ok(ToSqlOutput::Borrowed(value))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEMA;
+    use crate::storage::retention::OLD_TOPICS;
+    use crate::storage::tables::{INVITED, OPEN};
+
+    /// Tables may have 10^6 rows: a page, a command or a write lock does not wait for all of them.
+    #[test]
+    fn large_tables_are_not_read_to_the_end() {
+        let database = rusqlite::Connection::open_in_memory().unwrap();
+        database.execute_batch(SCHEMA).unwrap();
+        let small = "SELECT name FROM joining WHERE request IS NULL";
+        for (query, values, is_good) in [
+            (OLD_TOPICS, 2, true),
+            (OPEN, 0, true),
+            (INVITED, 2, true),
+            (small, 0, false),
+        ] {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let mut plan = database.prepare(&explain).unwrap();
+            let values = rusqlite::params_from_iter((0..values).map(i64::from));
+            let steps = plan.query_map(values, |row| row.get::<_, String>(3));
+            let steps: Vec<String> = steps.unwrap().map(|step| step.unwrap()).collect();
+            // What it says of reading all of a table, not of an index that has a part of it.
+            let reads_all =
+                |step: &String| step.starts_with("SCAN") && !step.contains("INDEX joining_open");
+            assert_eq!(!steps.iter().any(reads_all), is_good, "{query}: {steps:?}");
+        }
+    }
+}

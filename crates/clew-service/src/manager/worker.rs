@@ -1,11 +1,12 @@
 //! The thread that owns the store.
 
 use super::Metrics;
+use super::attempts::Attempts;
 use super::feed::{Feed, etag};
 use super::log::ManagedLog;
 use super::metrics::count;
 use super::proofs::Proofs;
-use super::refusal::{BUSY_SECONDS, halted, problem, too_many_attempts};
+use super::refusal::{BUSY_SECONDS, halted, problem};
 use super::sender::Sender;
 use super::waits::Waits;
 use crate::http::Problem;
@@ -28,15 +29,6 @@ pub const QUEUE_MAX: usize = 1_024;
 
 /// How long a committed change waits at most before it is published, if the disk is not slower.
 pub const PUBLISH_LAG: Duration = Duration::from_millis(200);
-
-/// Most rounds of one invitation within [`ATTEMPTS_TIME`].
-const ATTEMPTS_MAX: u32 = 64;
-const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
-/// Most rounds of one invitation in one batch: each after the first is a transaction of its own, for which
-/// other devices wait.
-const BATCHED_MAX: u32 = 16;
-/// Invitations whose attempts are counted at once.
-const ATTEMPTED_MAX: usize = 1 << 16;
 
 /// For how long rounds that could not be written are told, while nobody tries again.
 const UNWRITTEN_TIME: Duration = Duration::from_secs(60);
@@ -156,7 +148,7 @@ impl Manager {
             metrics: Arc::clone(&manager.metrics),
             sender,
             refusals: Arc::clone(&manager.refusals),
-            attempts: HashMap::new(),
+            attempts: Attempts::default(),
             dirty: false,
             failing: BTreeMap::new(),
             not_before: Instant::now(),
@@ -213,7 +205,7 @@ struct Worker<R> {
     /// Rounds that were refused, by rule: there are as many rules as [`problem`] names.
     refusals: Arc<Mutex<BTreeMap<String, u64>>>,
     /// By invitation: how many rounds since when.
-    attempts: HashMap<[u8; 32], (u32, Instant)>,
+    attempts: Attempts,
     /// A change is not published yet.
     dirty: bool,
     /// When the newest epoch was made, nanoseconds since 1970.
@@ -258,7 +250,7 @@ impl<R: CryptoRng> Worker<R> {
                 continue;
             }
             let before = batched.entry(nonce(&job.round)).or_default();
-            match self.may_try(&job.round, *before) {
+            match self.attempts.may_try(&nonce(&job.round), *before) {
                 Ok(()) => {
                     *before += 1;
                     rounds.push(job.round);
@@ -304,47 +296,19 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Whether another round of an invitation is looked at, with so many of it in this batch.
-    fn may_try(&self, round: &JoinRound, batched: u32) -> Result<(), Problem> {
-        let tried = self.attempts.get(&nonce(round));
-        let tried = tried.filter(|(_, since)| since.elapsed() <= ATTEMPTS_TIME);
-        let tried = tried.map_or(0, |(tried, _)| *tried);
-        if tried + batched >= ATTEMPTS_MAX {
-            return Err(too_many_attempts(ATTEMPTS_TIME));
-        }
-        match batched < BATCHED_MAX {
-            true => Ok(()),
-            false => {
-                let why = "too many rounds of one invitation at once";
-                Err(Problem::busy(BUSY_SECONDS, why))
-            }
-        }
-    }
-
-    /// Counts a round of an invitation that there is.
+    /// Counts a round, and that of an invitation that there is.
     fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
         match answered {
             Ok(_) => count(&self.metrics.rounds),
             Err(_) => count(&self.metrics.refused),
         }
-        if matches!(
+        let is_unknown = matches!(
             answered,
             Err(StoreError::NoInvitation | StoreError::NoFactory)
-        ) {
-            return;
+        );
+        if !is_unknown {
+            self.attempts.tried(nonce);
         }
-        if self.attempts.len() >= ATTEMPTED_MAX {
-            self.attempts
-                .retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
-        }
-        if self.attempts.len() >= ATTEMPTED_MAX {
-            self.attempts.clear();
-        }
-        let entry = self.attempts.entry(nonce).or_insert((0, Instant::now()));
-        if entry.1.elapsed() > ATTEMPTS_TIME {
-            *entry = (0, Instant::now());
-        }
-        entry.0 += 1;
     }
 
     /// Publishes, writes into the log, and makes the epoch that is due. What fails of it hinders nothing else.

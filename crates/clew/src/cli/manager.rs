@@ -240,12 +240,13 @@ pub struct ManagerRestore {
 }
 
 const CATCH_UP_HELP: &str = "\
-For a store that was restored from a backup, and of which no other copy is in use: two managers of one
-group make two histories, which every reader refuses. DIR/public/group.clew, which clew manager restore
---published put there, has to be the newest group file that anybody has.
-Epochs, checkpoints and revocations come back; of machines that were enrolled since the backup only what
-the group's log has: the hashes of their rows. Nobody can name them, so enrol them again and run clew
-group rebase, which locks their old keys out. Invitations, authors and posts since the backup are lost.";
+For a store that was restored from a backup, and of which no other copy is in use: two managers of
+one group make two histories, which every reader refuses. DIR/public/group.clew, which clew manager
+restore --published put there, has to be the newest group file that anybody has.
+Epochs, checkpoints and revocations come back; of machines that were enrolled since the backup only
+what the group's log has: the hashes of their rows. Nobody can name them, so enrol them again and
+run clew group rebase, which locks their old keys out. Invitations, authors and posts since the
+backup are lost.";
 
 /// `clew manager catch-up`
 #[derive(Args, Debug)]

@@ -64,7 +64,7 @@ fn the_packet_that_was_asked_about_must_be_there() {
     write(&court, "few", &header, &few);
     let out = court.yes(&["judge", "--group", GROUP, "opening", "few"]);
     assert!(
-        out.contains("a block of 3 packets of this capture: 1, 2, 3; asked for: 3"),
+        out.contains("3 packets of this capture: 1, 2, 3; they are of a block of 9 packets: 6 are not in this capture"),
         "{out}"
     );
 }

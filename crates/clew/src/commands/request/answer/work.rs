@@ -417,9 +417,7 @@ impl Open<'_> {
         let path = self.record.packets();
         let asked = Asked::new(group, &self.case.warrant, &path, frame, None).ok();
         let signed = asked.as_ref().map(|asked| asked.evidence.summary.timestamp);
-        let signed = signed
-            .filter(|time| *time != Timestamp::NONE)
-            .map(|time| time.0);
+        let signed = signed.filter(|time| *time != Timestamp::NONE);
         let covers = asked.and_then(|asked| Coverage::of_all(&path, &[asked.evidence]).ok());
         let covers = covers.and_then(|all| all.into_iter().next());
         let packets = covers.iter().flat_map(|own| own.packets.iter().copied());
@@ -437,7 +435,7 @@ impl Open<'_> {
             issuer_key: DeviceFingerprint::of(warrant.issuer()).to_string(),
             issued: Some(draft.issued.as_nanos()),
             expires: draft.expires.as_nanos(),
-            signed,
+            signed: signed.map(|time| time.0),
             signatures: draft.scope.digests.len(),
             covers: covers.as_ref().map(Coverage::sentence).unwrap_or_default(),
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
