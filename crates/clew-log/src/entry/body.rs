@@ -51,6 +51,8 @@ pub enum Body {
     Decision {
         /// The request's place in the log.
         place: u64,
+        /// The statement of the request's entry: a decision counts for no other entry, in no other log.
+        request: Hash,
         /// As which trustee, of which opening key: the one of the packet's epoch.
         by: Trusteeship,
         /// Its answer.
@@ -247,8 +249,14 @@ impl Body {
                 out.extend(start.as_nanos().to_be_bytes());
             }
             Self::Request(filed) => filed.write(out),
-            Self::Decision { place, by, answer } => {
+            Self::Decision {
+                place,
+                request,
+                by,
+                answer,
+            } => {
                 out.extend(place.to_be_bytes());
+                out.extend(request);
                 by.write(out);
                 out.push(answer.code());
             }
@@ -299,6 +307,7 @@ impl Body {
             5 => Self::Request(Filed::read(fields)?),
             6 => Self::Decision {
                 place: fields.u64()?,
+                request: fields.array()?,
                 by: Trusteeship::read(fields)?,
                 answer: Answer::from_code(fields.u8()?)?,
             },

@@ -89,6 +89,8 @@ pub struct Request {
     pub asks: Asks,
     /// The request's id.
     pub id: Hash,
+    /// The statement of its entry.
+    pub entry: Hash,
     /// The requester's key.
     pub author: [u8; 32],
     /// How many signatures its warrant covers.
@@ -249,7 +251,9 @@ impl LogState {
             Body::Enrolled { leaves, .. } => self.add_rows(leaves),
             Body::Epoch { id, .. } => self.epochs.push(*id),
             Body::Request(filed) => self.file(place, filed, logged),
-            Body::Decision { place, by, answer } => {
+            Body::Decision {
+                place, by, answer, ..
+            } => {
                 self.decide(*place, *by, *answer, logged.logged);
             }
             Body::Result { place, .. } => {
@@ -316,7 +320,10 @@ impl LogState {
             }
             Body::Epoch { epoch, .. } => next(u64::from(*epoch), self.epochs.len() as u64 + 1),
             Body::Request(filed) => self.check_filed(filed, logged),
-            Body::Decision { place, .. } => self.asked(*place).map(drop),
+            Body::Decision { place, request, .. } => {
+                let is_of = self.asked(*place)?.entry == *request;
+                is_of.then_some(()).ok_or(Rule::Order)
+            }
             Body::Result { place, .. } => {
                 let is_own = self.asked(*place)?.author == entry.author;
                 is_own.then_some(()).ok_or(Rule::Author)
@@ -408,6 +415,7 @@ impl LogState {
         let request = Request {
             asks: filed.asks,
             id: filed.request,
+            entry: logged.entry.statement(),
             author: logged.entry.author,
             signatures: filed.signatures,
             warrant: filed.warrant,

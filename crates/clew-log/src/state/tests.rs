@@ -71,7 +71,16 @@ fn decision(place: u64, trustee: u8, answer: Answer) -> Body {
 }
 
 fn decision_of(place: u64, by: Trusteeship, answer: Answer) -> Body {
-    Body::Decision { place, by, answer }
+    let asked = match place {
+        SEALED => request(2, Seal::Until(end())),
+        _ => request(1, Seal::Open(warrant())),
+    };
+    Body::Decision {
+        place,
+        request: said(asked, COURT).entry.statement(),
+        by,
+        answer,
+    }
 }
 
 fn enrolled(first: u32, count: usize) -> Body {
@@ -314,6 +323,24 @@ fn places_are_those_of_requests() {
         Rule::Order,
     );
     refused(&state, &said(anchor(NOW, late), OBSERVER), Rule::Order);
+}
+
+/// A decision of another log, or about another entry, is none of this one, whatever its place.
+#[test]
+fn decisions_are_of_one_entry() {
+    let state = state();
+    let other = said(request(1, Seal::Open(warrant())), OTHER_COURT);
+    let mut moved = decision(OPEN, 1, Answer::Yes);
+    let Body::Decision { request, .. } = &mut moved else {
+        unreachable!("it is a decision")
+    };
+    *request = other.entry.statement();
+    refused(&state, &said(moved, TRUSTEES[0]), Rule::Order);
+    let mut moved = decision(OPEN, 1, Answer::Yes);
+    if let Body::Decision { place, .. } = &mut moved {
+        *place = SEALED;
+    }
+    refused(&state, &said(moved, TRUSTEES[0]), Rule::Order);
 }
 
 #[test]

@@ -187,7 +187,7 @@ impl Fetch<'_> {
             let posts = &thread.posts;
             let now = clock::now_ns() / 1_000_000_000;
             let policy = &self.folder.policy;
-            let of = (self.filing.place, self.filing.since);
+            let of = (self.filing.place, &self.filing.entry, self.filing.since);
             let decided = decided(posts, policy, &self.filing.group, of, now);
             let done = steps(posts, &decided).count();
             if !is_read || done > known {

@@ -77,6 +77,8 @@ pub struct Open<'a> {
     pub case: CaseFile,
     requester: [u8; 32],
     logged: WallTime,
+    /// The statement of the request's entry.
+    pub entry: [u8; 32],
     /// Whether the requester may have one more request that is not decided.
     has_room: bool,
     pub key: &'a TrusteeKeyFile,
@@ -115,6 +117,7 @@ pub async fn turn(
         case: found.case,
         requester: found.requester,
         logged: found.logged,
+        entry: found.entry,
         key,
         responder,
     };
@@ -207,7 +210,7 @@ impl Open<'_> {
         let group = self.answering.group.id().0;
         let (place, by) = (self.case.place.get(), self.responder.trusteeship());
         let order = self.record.order()?;
-        Ok(order.and_then(|order| order::read(&order, (own, group), (place, by))))
+        Ok(order.and_then(|order| order::read(&order, (own, group), (place, self.entry, by))))
     }
 
     /// One step. Returns a line for the operator, or `None` if nothing is to do now.
@@ -215,7 +218,11 @@ impl Open<'_> {
         let done = self.done()?;
         let review = self.record.review()?;
         let is_open = done.order.is_none() && done.decision.is_none();
-        let is_due = review.is_none_or(|review| is_open && review.is_due(clock::now_ns()));
+        let is_due = review.is_none_or(|review| {
+            // A better case came: the order about the other one is none about this one.
+            let is_other = review.place != self.case.place.get() && done.decision.is_none();
+            is_other || (is_open && review.is_due(clock::now_ns()))
+        });
         if !done.is_reviewed || is_due {
             return self.review().await;
         }
@@ -223,7 +230,7 @@ impl Open<'_> {
         let group = self.answering.group;
         let policy = self.any_age()?;
         let now = clock::now_ns() / 1_000_000_000;
-        let of = (self.case.place.get(), self.key.since);
+        let of = (self.case.place.get(), &self.entry, self.key.since);
         let decided = decided(posts, &policy, &group.id().0, of, now);
         let threshold = warrant.as_ref().and_then(|_| self.threshold());
         let seen = RequestView {
@@ -299,13 +306,17 @@ impl Open<'_> {
             Err(Stop::Lost(why)) => return Err(Failure::new(why)),
         };
         let (now, known) = (clock::now_ns(), self.record.review()?);
-        let is_news = known.as_ref().is_none_or(|known| known.answer != answer);
+        let place = self.case.place.get();
+        let is_news = known
+            .as_ref()
+            .is_none_or(|known| (known.answer, known.place) != (answer, place));
         let (looks, posted) = known.map_or((0, 0), |known| (known.looks, known.posted));
         let is_said = is_news && posted < REVIEWS_MAX;
         let review = Reviewed {
             id: Hex(self.topic).to_string(),
             place: self.case.place.get(),
             logged: self.logged.as_nanos(),
+            entry: Hex(&self.entry).to_string(),
             since: self.key.since,
             trustee: self.key.trustee().index(),
             requester: DeviceFingerprint::of(&self.requester).to_string(),
@@ -316,6 +327,10 @@ impl Open<'_> {
             posted: posted + u32::from(is_said),
             warrant: self.facts(),
         };
+        // Nobody can approve it as it is: its packets are on the board, should that change.
+        if answer != 1 {
+            self.record.drop_packets()?;
+        }
         let message = Message::Reviewed {
             time: WallTime::from_nanos(now),
             trustee: self.key.trustee(),
@@ -341,7 +356,6 @@ impl Open<'_> {
     }
 
     async fn checked(&self) -> Result<(), Stop> {
-        self.record.put_packets(&self.case.capture)?;
         let asked = self.asked()?;
         let view = LogView::new(self.answering, &self.responder).await?;
         let proof = view.proof(self.case.place.get()).await?;
@@ -364,6 +378,9 @@ impl Open<'_> {
         let (group, frame) = (self.answering.group, self.case.frame.into());
         let machine = self.case.machine.clone();
         let path = self.record.packets();
+        if !path.exists() {
+            self.record.put_packets(&self.case.capture)?;
+        }
         let asked = Asked::new(group, &self.case.warrant, &path, frame, machine);
         let asked = asked.map_err(|error| match error {
             NotAsked::Warrant(error) => {
