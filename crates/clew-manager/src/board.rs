@@ -170,7 +170,11 @@ impl Board {
         }
         // Strangers cost one look-up.
         let allowance = self.allowance(post)?;
-        if allowance.others.iter().any(|kinds| kinds.contains(&post.kind)) {
+        if allowance
+            .others
+            .iter()
+            .any(|kinds| kinds.contains(&post.kind))
+        {
             return Err(BoardError::Kind);
         }
         let longest = match post.kind {

@@ -340,7 +340,11 @@ fn some_posts<S: Sql + ?Sized>(
     while size < bytes {
         let mut values = vec![topic.into(), after.into(), POSTS_AT_ONCE.into()];
         if let Some((author, kinds)) = &of {
-            values.extend([(*author).into(), (*kinds.start()).into(), (*kinds.end()).into()]);
+            values.extend([
+                (*author).into(),
+                (*kinds.start()).into(),
+                (*kinds.end()).into(),
+            ]);
         }
         let found: Vec<(u64, Vec<u8>)> =
             all(db, &query, &values, |row| Ok((row.take()?, row.take()?)))?;

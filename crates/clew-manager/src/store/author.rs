@@ -140,7 +140,9 @@ fn seat(
         release(transaction, held)?;
     }
     let all = transaction.authors()?;
-    let mut others = all.iter().filter(|other| other.author.signs != author.signs);
+    let mut others = all
+        .iter()
+        .filter(|other| other.author.signs != author.signs);
     if others.any(|other| other.role != Role::None && other.author.name == author.name) {
         return Err(StoreError::AuthorNameTaken(author.name.to_string()));
     }

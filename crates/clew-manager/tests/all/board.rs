@@ -205,7 +205,9 @@ fn a_requester_reads_no_other_requesters_posts() {
     let read = |board: &Board, key: &AuthorKeyFile| {
         let key = key.public().signs.to_bytes();
         let posts = board.read(&key, &[1; 32], 0).unwrap().into_iter();
-        posts.map(|(_, bytes)| Post::decode(&bytes).unwrap()).collect::<Vec<_>>()
+        posts
+            .map(|(_, bytes)| Post::decode(&bytes).unwrap())
+            .collect::<Vec<_>>()
     };
     assert_eq!(read(&board, &evil), []);
     let junk = say(&mut board, &evil, 200, b"x").unwrap();
@@ -228,9 +230,15 @@ fn a_requester_reads_no_other_requesters_posts() {
         say(&mut board, &evil, 32, &[number; 9]).unwrap();
     }
     assert_eq!(rule(say(&mut board, &evil, 32, b"ninth")), "too-many");
-    assert_eq!(rule(say(&mut board, &evil, 200, &[0; (64 << 10) + 1])), "too-long");
+    assert_eq!(
+        rule(say(&mut board, &evil, 200, &[0; (64 << 10) + 1])),
+        "too-long"
+    );
     let long = vec![0; POST_BODY_MAX];
-    assert_eq!(say(&mut board, &police, 32, &long).unwrap().body.len(), long.len());
+    assert_eq!(
+        say(&mut board, &police, 32, &long).unwrap().body.len(),
+        long.len()
+    );
 }
 
 /// A plan's topic is for the manager and for those whom the plan names, whatever their role.

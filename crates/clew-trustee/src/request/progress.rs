@@ -365,7 +365,14 @@ impl Reading<'_> {
             RequestState::Refused
         } else if have > 0 {
             RequestState::Approved { have, need }
-        } else if !by(|what| matches!(what, Happened::Reviewed | Happened::Faulted(_) | Happened::Postponed(_))).is_empty() {
+        } else if !by(|what| {
+            matches!(
+                what,
+                Happened::Reviewed | Happened::Faulted(_) | Happened::Postponed(_)
+            )
+        })
+        .is_empty()
+        {
             RequestState::Reviewed
         } else {
             RequestState::Filed

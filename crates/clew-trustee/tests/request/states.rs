@@ -261,7 +261,14 @@ fn a_passing_rule_is_said_as_such() {
     for (second, rule) in [(3, 21), (4, 17)] {
         let answer = Answer::No(rule);
         let (time, trustee) = (at(second), trustee(1));
-        world.say(1, Message::Reviewed { time, trustee, answer });
+        world.say(
+            1,
+            Message::Reviewed {
+                time,
+                trustee,
+                answer,
+            },
+        );
     }
     let events = world.progress(100).events;
     let what: Vec<_> = events.iter().map(|event| event.what).collect();

@@ -38,6 +38,11 @@ impl Served {
         self.child.wait().unwrap();
     }
 
+    /// Whether it runs still.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// Ends it as systemd does, and returns its exit status.
     pub fn stop(&mut self) -> Option<i32> {
         let id = self.child.id().to_string();

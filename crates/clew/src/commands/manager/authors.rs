@@ -47,9 +47,15 @@ pub fn list(arguments: &ManagerAuthors) -> Result<Status, Failure> {
     let store = Store::open(&arguments.dir)?;
     let held = store.trusteeships()?;
     for known in store.authors()? {
-        let own = held.iter().filter(|(_, key)| key == known.author.signs.as_bytes());
+        let own = held
+            .iter()
+            .filter(|(_, key)| key == known.author.signs.as_bytes());
         let roles: Vec<Role> = own.map(|(held, _)| Role::Trustee(*held)).collect();
-        for role in if roles.is_empty() { vec![known.role] } else { roles } {
+        for role in if roles.is_empty() {
+            vec![known.role]
+        } else {
+            roles
+        } {
             say!("{}", line(&known.author, role));
         }
     }

@@ -296,7 +296,9 @@ impl Folder {
     fn original_frame(&self) -> u32 {
         let original = self.settings.original.as_ref();
         let frame = original.and_then(|original| original.frame(self.settings.frame.into()));
-        frame.and_then(|frame| u32::try_from(frame).ok()).unwrap_or(0)
+        frame
+            .and_then(|frame| u32::try_from(frame).ok())
+            .unwrap_or(0)
     }
 
     /// What trustees are shown.

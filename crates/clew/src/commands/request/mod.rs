@@ -9,6 +9,7 @@ mod folder;
 pub mod matter;
 mod patience;
 mod row;
+mod sets;
 mod status;
 mod unseal;
 

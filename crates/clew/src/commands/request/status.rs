@@ -1,8 +1,8 @@
 //! `clew request status`: how far a request is.
 
 use super::exchange::{Exchange, Thread};
-use super::patience::Patience;
 use super::folder::Folder;
+use super::patience::Patience;
 use crate::cli::RequestStatus;
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -165,7 +165,10 @@ fn sentence(event: &Event) -> String {
         Happened::Reviewed => format!("{who}: checked, its operator has to decide"),
         Happened::Faulted(rule) => format!("{who}: checked, rule {} failed", said(rule)),
         Happened::Postponed(rule) => {
-            format!("{who}: checked, rule {} does not hold yet: it looks again", said(rule))
+            format!(
+                "{who}: checked, rule {} does not hold yet: it looks again",
+                said(rule)
+            )
         }
         Happened::Approved => format!("{who}: approved"),
         Happened::Refused(rule) => format!("{who}: refused, rule {}", said(rule)),

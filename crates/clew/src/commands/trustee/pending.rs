@@ -100,7 +100,10 @@ impl Pending {
 
     /// Takes what was read of a topic.
     pub fn take_read(&mut self, topic: &[u8; 32]) -> Topic {
-        self.read.remove(topic).map(|(_, read)| read).unwrap_or_default()
+        self.read
+            .remove(topic)
+            .map(|(_, read)| read)
+            .unwrap_or_default()
     }
 
     /// A turn did what there was to do, or has to be tried again after a pause.

@@ -150,7 +150,9 @@ impl KeptPlan {
             Answer::Approved => Ok(true),
             Answer::Stopped => {
                 let seen = get(&self.folder.join("stopped"))?.unwrap_or_default();
-                let seen = String::from_utf8(seen).ok().and_then(|text| text.parse().ok());
+                let seen = String::from_utf8(seen)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
                 let is_new = seen.is_some_and(|seen: u32| seen < context.group.newest_epoch());
                 Ok(is_new && self.folder.join("state").exists())
             }

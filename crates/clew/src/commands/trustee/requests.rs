@@ -323,7 +323,10 @@ pub fn facts(reviewed: &Reviewed) -> Vec<(&'static str, String)> {
         let of = format!("{count} in the warrant; this one {covers}");
         facts.push(("signatures", of));
         if warrant.original > 0 {
-            let said = format!("{} of the requester's capture, as it says", warrant.original);
+            let said = format!(
+                "{} of the requester's capture, as it says",
+                warrant.original
+            );
             facts.push(("packet", said));
         }
     }

@@ -4,8 +4,8 @@
 use super::docket::OwnDocket;
 use super::home::{Home, Identity, get, passing, put};
 use super::page::{OwnPage, notifier};
-use super::plans;
 use super::pending::Pending;
+use super::plans;
 use super::requests;
 use crate::cli::TrusteeServe;
 use crate::clock;
@@ -15,11 +15,11 @@ use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
 use clew_evidence::GroupFile;
 use clew_keys::post::{BoardId, Post};
+use clew_manager::POST_PLAN;
 use clew_service::board::BoardClient;
 use clew_service::http::ClientError;
 use clew_service::manager::{Followed, ManagerClient, follow};
 use clew_service::trustee::{Docket, Metrics, Standing};
-use clew_manager::POST_PLAN;
 use clew_trustee::request::CASE_KIND;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -234,7 +234,10 @@ impl Context {
             let more = more.map_err(|error| asked(&error))?;
             let Some(last) = more.last() else { break };
             after = last.place;
-            bytes += more.iter().map(|placed| placed.post.body.len()).sum::<usize>();
+            bytes += more
+                .iter()
+                .map(|placed| placed.post.body.len())
+                .sum::<usize>();
             posts.extend(more.into_iter().map(|placed| placed.post));
         }
         Ok(posts)
@@ -276,7 +279,6 @@ impl Context {
 fn asked(error: &ClientError) -> Failure {
     let failure = unanswered(error);
     match error {
-        ClientError::Pin(_) => failure.no(),
         ClientError::Refused { problem, .. } if problem.title == "author" => {
             let why = "the manager has not admitted this trustee, or dismissed it";
             Failure::new(why).hint("clew manager admit, on the manager's host")

@@ -44,11 +44,16 @@ pub fn put(
     let record = Record::at(dir, topic);
     if let Some(why) = record.over()? {
         record.bring_back(dir, topic)?;
-        let why = format!("request {}: it was {why}, and is looked at again", short(topic));
+        let why = format!(
+            "request {}: it was {why}, and is looked at again",
+            short(topic)
+        );
         let list = format!("clew trustee list {}, after its next turn", dir.display());
         return Err(Failure::new(why).hint(list));
     }
-    let reviewed = record.review()?.filter(|reviewed| reviewed.answer != RULE_QUEUE);
+    let reviewed = record
+        .review()?
+        .filter(|reviewed| reviewed.answer != RULE_QUEUE);
     let reviewed = reviewed.ok_or_else(|| {
         Failure::new(format!("request {}: not checked yet", short(topic)))
             .hint(format!("clew trustee serve {}", dir.display()))

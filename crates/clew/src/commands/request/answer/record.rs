@@ -125,7 +125,11 @@ impl Record {
     pub fn at(dir: &Path, topic: &[u8; 32]) -> Self {
         let of = |place: Place| dir.join(place.folder()).join(Hex(topic).to_string());
         let (open, filed) = (of(Place::Open), of(Place::Filed));
-        let folder = if filed.exists() && !open.exists() { filed } else { open };
+        let folder = if filed.exists() && !open.exists() {
+            filed
+        } else {
+            open
+        };
         Self { folder }
     }
 
@@ -330,7 +334,10 @@ impl Record {
         let Some(review) = self.review()? else {
             return Ok(false);
         };
-        let expires = review.warrant.as_ref().map_or(u64::MAX, |facts| facts.expires);
+        let expires = review
+            .warrant
+            .as_ref()
+            .map_or(u64::MAX, |facts| facts.expires);
         let is_open = self.order()?.is_none() && self.decision()?.is_none();
         Ok(is_open && expires > now && review.answer != super::RULE_QUEUE)
     }

@@ -66,7 +66,10 @@ impl Reading for Topic {
                 self.thread.take(place, None);
                 let of_author = self.cases_of.entry(author).or_default();
                 *of_author += 1;
-                let is_done = self.found.as_ref().is_some_and(|found| found.rank == Rank::Named);
+                let is_done = self
+                    .found
+                    .as_ref()
+                    .is_some_and(|found| found.rank == Rank::Named);
                 if *of_author <= CASES_MAX && !is_done && self.waiting.len() < WAITING_MAX {
                     self.waiting.push((author, *case));
                 }
