@@ -125,6 +125,12 @@ async fn strangers_observers_and_wrong_clocks_are_refused() {
     }
     assert_eq!(news(of(2, id, || NOW - 6 * MINUTE)).await, "time");
     assert_eq!(news(of(2, id, || NOW + 6 * MINUTE)).await, "time");
+    let ahead = of(2, id, || NOW + 6 * MINUTE);
+    let told = ahead.news(0, Duration::ZERO).await.unwrap_err().to_string();
+    assert!(
+        told.contains("says 2027-01-15 08:00:00 UTC, yours 2027-01-15 08:06:00 UTC"),
+        "{told}"
+    );
     assert_eq!(news(of(2, BoardId([1; 32]), || NOW)).await, "signature");
     let near = of(2, id, || NOW + 4 * MINUTE);
     assert_eq!(near.news(0, Duration::ZERO).await.unwrap(), []);

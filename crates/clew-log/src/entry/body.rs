@@ -202,6 +202,13 @@ impl Body {
         Self::read(kind, &mut fields).filter(|_| fields.0.is_empty())
     }
 
+    /// Encodes the body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        out
+    }
+
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Group { record } => out.extend(record),

@@ -60,6 +60,7 @@ CREATE TABLE joining (
     CHECK ((request IS NULL) = (replaces IS NULL)),
     CHECK (request IS NOT NULL OR machine IS NULL)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX joining_open ON joining (name, joined) WHERE machine IS NULL;
 
 -- What has to be in the group's log (spec/log.md section 3), in that order: written with the change
 -- that it tells of, sent afterwards.
@@ -120,6 +121,7 @@ CREATE TABLE post (
 CREATE UNIQUE INDEX post_topic ON post (topic, place);
 CREATE INDEX post_plan ON post (seq) WHERE kind = 1;
 CREATE INDEX post_author ON post (topic, author);
+CREATE INDEX post_time ON post (posted_at);
 
 -- Keys that a topic's plan names: they read and write that topic, whatever their role.
 CREATE TABLE seat (

@@ -55,6 +55,7 @@ impl Store {
         if *key == self.group.genesis().manager {
             return Err(StoreError::AuthorIsManager);
         }
+        self.check_not_halted()?;
         if let Role::Trustee(held) = role {
             let begins = self.group.sharing_record(held.since);
             if begins.is_none_or(|(since, _)| since != held.since) {
@@ -91,6 +92,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoAuthor`] if nobody in force has the name.
     pub fn dismiss_author(&mut self, name: &Name) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let transaction = self.db.begin()?;
         let all = transaction.authors()?;
         let mut in_force = all.into_iter().filter(|known| known.role != Role::None);
@@ -115,6 +117,7 @@ impl Store {
         trustees: &[(u8, Author)],
         now: u64,
     ) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let transaction = self.db.begin()?;
         let known = transaction.trusteeships()?;
         for (index, author) in trustees {

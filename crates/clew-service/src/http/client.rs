@@ -323,7 +323,7 @@ impl Client {
     fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
         let problem = serde_json::from_slice(body).unwrap_or_else(|_| {
             let what = format!("the server answered {status}");
-            Problem::new(status, "status", what)
+            Problem::new(status, UNKNOWN_REFUSAL, what)
         });
         ClientError::Refused {
             url: self.url.to_string(),
@@ -345,6 +345,9 @@ impl Client {
         }
     }
 }
+
+/// The rule of a refusal that does not say one: of another server than clew's, or at another path.
+pub const UNKNOWN_REFUSAL: &str = "status";
 
 /// A refusal as a terminal may show it: a server may write anything.
 fn shown(problem: Problem) -> Problem {

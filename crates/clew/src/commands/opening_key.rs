@@ -101,8 +101,12 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     );
     tell_brought_forward(&before, store.group());
     say_check_code(dealing.context());
+    let next = match arguments.from_board {
+        Some(_) => "trustees' clew trustee serve finishes by itself",
+        None => "trustees run clew trustee finish",
+    };
     say!(
-        "Give everybody the new {}; trustees run clew trustee finish.",
+        "Give everybody the new {}; {next}.",
         store.group_file_path().display()
     );
     Ok(Status::Yes)

@@ -370,7 +370,8 @@ pub fn copy_folder(from: &Path, to: &Path) {
     assert!(done.unwrap().success());
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits for an event.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until something holds, and says what if it never does.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {

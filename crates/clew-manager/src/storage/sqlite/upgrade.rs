@@ -22,7 +22,8 @@ const ADDED_BY_5: [&str; 4] = [
 ];
 
 /// Statements of the schema that layout 7 added: authors and the board. Layout 6 was never released.
-const ADDED_BY_7: [&str; 10] = [
+const ADDED_BY_7: [&str; 12] = [
+    "CREATE INDEX joining_open",
     "CREATE TABLE author (",
     "CREATE UNIQUE INDEX author_name",
     "CREATE TABLE trusteeship (",
@@ -30,6 +31,7 @@ const ADDED_BY_7: [&str; 10] = [
     "CREATE UNIQUE INDEX post_topic",
     "CREATE INDEX post_plan",
     "CREATE INDEX post_author",
+    "CREATE INDEX post_time",
     "CREATE TABLE seat (",
     "CREATE INDEX seat_topic",
     "CREATE TABLE posted (",

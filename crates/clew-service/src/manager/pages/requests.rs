@@ -26,7 +26,7 @@ pub(super) struct Before {
 }
 
 /// One request, as the board shows it.
-struct Seen {
+struct RequestShown {
     topic: [u8; 32],
     reference: String,
     asks: &'static str,
@@ -36,7 +36,7 @@ struct Seen {
 }
 
 struct List {
-    seen: Vec<Seen>,
+    seen: Vec<RequestShown>,
     /// The number behind which older ones stand.
     older: Option<u64>,
 }
@@ -95,7 +95,7 @@ fn request(
     topic: [u8; 32],
     posts: &[(u64, Vec<u8>)],
     now: WallTime,
-) -> Option<Seen> {
+) -> Option<RequestShown> {
     let posts = posts.iter().filter_map(|(_, bytes)| {
         let post = Post::decode(bytes)?;
         let message = Message::decode(post.kind, &post.body)?;
@@ -136,7 +136,7 @@ fn request(
         max_age: None,
     };
     let seconds = now.as_nanos() / 1_000_000_000;
-    Some(Seen {
+    Some(RequestShown {
         topic,
         reference: draft.reference.to_string(),
         asks: if filing.is_match { "match" } else { "opening" },
@@ -154,7 +154,7 @@ fn words(state: RequestState) -> String {
 }
 
 fn shown(list: &List, has_log: bool) -> Markup {
-    let row = |seen: &Seen| {
+    let row = |seen: &RequestShown| {
         let id = Hex(&seen.topic).to_string();
         let digits = code(&id[..16]);
         let entry = format!("../log/pages/entry?place={}", seen.place);

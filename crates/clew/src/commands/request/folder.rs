@@ -12,9 +12,10 @@ use clew_log::{Policy, Proof, VerifierKey};
 use clew_service::http::ServiceUrl;
 use clew_trustee::request::{CASE_BYTES_MAX, CaseFile, CaseMachine};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Read;
 use std::num::NonZeroU64;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const SETTINGS: &str = "case.json";
@@ -92,9 +93,10 @@ impl New<'_> {
             Some(above) if above != Path::new("") => above,
             _ => Path::new("."),
         };
-        // Mode 0700, and removed if it gets no name.
+        // Removed if it gets no name.
         let made = tempfile::Builder::new()
             .prefix(".clew-case-")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(above);
         let made = made.map_err(failed)?;
         let settings = serde_json::to_vec_pretty(self.settings).map_err(Failure::new)?;

@@ -10,6 +10,7 @@ use crate::commands::request::answer::{Place, RULE_QUEUE, Record, Reviewed, topi
 use crate::failure::Failure;
 use crate::report::endpoints;
 use clew_engine::AsFrame;
+use clew_evidence::WallTime;
 use clew_log::entry::Answer as Logged;
 use clew_packet::flow;
 use clew_service::trustee::{
@@ -162,6 +163,7 @@ fn read(record: &Record, covered: &[u64]) -> Result<Packets, Failure> {
                 let ends = flow(&frame).map(|flow| endpoints(&flow));
                 first.push(Packet {
                     frame: info.frame,
+                    time: info.time_ns.map(WallTime::from_nanos),
                     bytes: record.data().len(),
                     flow: ends.unwrap_or_else(|reason| reason.to_string()),
                     is_covered: covered.contains(&info.frame),

@@ -18,6 +18,9 @@ use std::path::PathBuf;
 /// Digits of a topic that name its plan for people: 64 bits, and a plan is never found by them alone.
 const ID_DIGITS: usize = 16;
 
+/// Most plans that wait for the operator: a manager may post plans without end.
+const WAITING_MAX: usize = 64;
+
 /// A plan on this trustee's disk.
 pub struct KeptPlan {
     pub id: String,
@@ -71,6 +74,10 @@ pub fn arrived(context: &Context, posts: &[Post]) -> Result<(), Failure> {
     if folder.join("plan").exists() {
         return Ok(());
     }
+    if waiting(&context.home)? >= WAITING_MAX {
+        mention!("clew: plan {id} is left out: {WAITING_MAX} plans wait for your answer already");
+        return Ok(());
+    }
     make_folder(&folder)?;
     put(&folder.join("plan"), &proposal.encode())?;
     let dir = context.home.dir().display();
@@ -78,19 +85,35 @@ pub fn arrived(context: &Context, posts: &[Post]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All plans of a trustee.
+/// How many plans wait for the operator.
+fn waiting(home: &Home) -> Result<usize, Failure> {
+    let mut waiting = 0;
+    for plan in all(home)? {
+        waiting += usize::from(plan.answer()? == Answer::Waiting);
+    }
+    Ok(waiting)
+}
+
+/// All plans of a trustee. One that is damaged does not keep others from it.
 pub fn all(home: &Home) -> Result<Vec<KeptPlan>, Failure> {
+    Ok(read(home)?.0)
+}
+
+/// All plans, and the folders of those that are damaged.
+pub fn read(home: &Home) -> Result<(Vec<KeptPlan>, Vec<PathBuf>), Failure> {
     let path = home.path("plans");
     let failed = |error| Failure::io(&path, &error);
-    let mut plans = Vec::new();
+    let (mut plans, mut damaged) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(&path).map_err(failed)? {
         let folder = entry.map_err(failed)?.path();
         // A folder without a plan is one that a killed process began.
         let Some(bytes) = get(&folder.join("plan"))? else {
             continue;
         };
-        let proposal = Proposal::decode(&bytes);
-        let proposal = proposal.ok_or_else(|| Failure::file(&folder, "not a plan"))?;
+        let Some(proposal) = Proposal::decode(&bytes) else {
+            damaged.push(folder);
+            continue;
+        };
         let id = id_of(&proposal.topic());
         plans.push(KeptPlan {
             id,
@@ -99,7 +122,7 @@ pub fn all(home: &Home) -> Result<Vec<KeptPlan>, Failure> {
         });
     }
     plans.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(plans)
+    Ok((plans, damaged))
 }
 
 /// The one plan with an id that begins so.

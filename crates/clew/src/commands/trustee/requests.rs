@@ -317,11 +317,17 @@ pub fn facts(reviewed: &Reviewed) -> Vec<(&'static str, String)> {
             ("with key", reviewed.requester.clone()),
             ("issued by", warrant.issuer.clone()),
             ("with key", warrant.issuer_key.clone()),
-            ("expires", at(warrant.expires)),
         ]);
+        facts.extend(warrant.issued.map(|issued| ("from", at(issued))));
+        facts.push(("expires", at(warrant.expires)));
         let (count, covers) = (warrant.signatures, &warrant.covers);
         let of = format!("{count} in the warrant; this one {covers}");
         facts.push(("signatures", of));
+        facts.extend(
+            warrant
+                .signed
+                .map(|time| ("signed at", format!("{}, as the packet states", at(time)))),
+        );
         if warrant.original > 0 {
             let said = format!(
                 "{} of the requester's capture, as it says",

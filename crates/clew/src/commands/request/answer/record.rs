@@ -104,8 +104,14 @@ pub struct Facts {
     pub issuer: String,
     /// Fingerprint of the court's key.
     pub issuer_key: String,
-    /// Until when it is in force, nanoseconds since 1970.
+    /// From when it is in force, nanoseconds since 1970. Older records do not say.
+    #[serde(default)]
+    pub issued: Option<u64>,
+    /// Until when.
     pub expires: u64,
+    /// When the packet was signed, as it states.
+    #[serde(default)]
+    pub signed: Option<u64>,
     /// How many signatures it covers.
     pub signatures: usize,
     /// Which packets this signature covers.

@@ -10,6 +10,7 @@ use crate::commands::request::matter::Asked;
 use crate::failure::Failure;
 use clew_evidence::{Asked as Verified, DeviceFingerprint, Question, WallTime, Warrant};
 use clew_log::entry::Answer;
+use clew_packet::Timestamp;
 use clew_trustee::TrusteeError;
 use clew_trustee::request::Message;
 use clew_wire::Hex;
@@ -108,6 +109,10 @@ impl Open<'_> {
         let (group, frame) = (self.answering.group, self.case.frame.into());
         let path = self.record.packets();
         let asked = Asked::new(group, &self.case.warrant, &path, frame, None).ok();
+        let signed = asked.as_ref().map(|asked| asked.evidence.summary.timestamp);
+        let signed = signed
+            .filter(|time| *time != Timestamp::NONE)
+            .map(|time| time.0);
         let covers = asked.and_then(|asked| Coverage::of_all(&path, &[asked.evidence]).ok());
         let covers = covers.and_then(|all| all.into_iter().next());
         let packets = covers.iter().flat_map(|own| own.packets.iter().copied());
@@ -123,7 +128,9 @@ impl Open<'_> {
             requester: draft.requester.name.to_string(),
             issuer: warrant.issuer_name().to_string(),
             issuer_key: DeviceFingerprint::of(warrant.issuer()).to_string(),
+            issued: Some(draft.issued.as_nanos()),
             expires: draft.expires.as_nanos(),
+            signed,
             signatures: draft.scope.digests.len(),
             covers: covers.as_ref().map(Coverage::sentence).unwrap_or_default(),
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
