@@ -85,6 +85,9 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
     crate::tunnel::run(async {
         if arguments.once {
             context.turn(Duration::ZERO).await?;
+            while context.requests.has_more() {
+                requests::turn(&mut context).await?;
+            }
             return Ok(Status::Yes);
         }
         let (docket, metrics) = (Arc::clone(&context.docket), Arc::clone(&context.metrics));
