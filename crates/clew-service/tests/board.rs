@@ -75,7 +75,7 @@ async fn posts_are_read_by_those_who_may() {
     let of = |seed, name, clock| BoardClient::new(&url, id, &key(seed, name), clock).unwrap();
     let (court, alice) = (of(1, "court", || NOW), of(2, "alice", || NOW));
     let topic = [9; 32];
-    let post = court.sign(topic, 40, vec![1; 500_000]).unwrap();
+    let post = court.sign(topic, 32, vec![1; 500_000]).unwrap();
     assert_eq!(court.post(&post).await.unwrap(), 1);
     assert_eq!(court.post(&post).await.unwrap(), 1);
     let read = alice.topic(&topic, 0, Duration::ZERO).await.unwrap();

@@ -12,7 +12,7 @@ use clew_evidence::{
 };
 use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
 use clew_keys::{OpeningShare, TrusteeKeyFile, files};
-use clew_log::entry::{Answer, Body, Entry, Trusteeship};
+use clew_log::entry::{Answer, Body, Entry, Logged, Trusteeship};
 use clew_wire::Hex;
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
@@ -238,9 +238,12 @@ impl<'a> Responder<'a> {
         let is_own = own.is_some_and(|own| own.signs == author.verifying_key());
         let place = case.request.log.filter(|_| is_own);
         let place = place.ok_or(TrusteeError::Author)?.get();
+        let shown = case.shown.log.and_then(|log| log.request.extra.as_deref());
+        let filed = shown.and_then(Logged::decode).ok_or(TrusteeError::Author)?;
         self.record(case, now)?;
         let yes = Body::Decision {
             place,
+            request: filed.entry.statement(),
             by: self.trusteeship(),
             answer: Answer::Yes,
         };

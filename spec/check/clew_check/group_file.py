@@ -373,9 +373,13 @@ class Group:
                 v = step.v
         raise AssertionError("each step holds, and not all of them together")
 
+    def since(self, e):
+        """The first epoch of the opening key of epoch e."""
+        return max(i for i in range(e + 1) if i == 0 or self.change(i) == SHARING)
+
     def sharing(self, e):
         """The sharing in force in epoch e and its commitments C_0 .. C_t-1 for each secret (rule 10)."""
-        since = max(i for i in range(e + 1) if i == 0 or self.change(i) == SHARING)
+        since = self.since(e)
         if since not in self._sharings:
             sharing = self.records[since].sharing
             bases = self.scheme.share_bases(self.key(since))

@@ -77,6 +77,11 @@ def entry(data):
     return found
 
 
+def statement(entry):
+    """log.md 3: what a log has only once."""
+    return hash_of(D("clew-log-said-1") + bytes([entry.kind]) + entry.author + entry.body)
+
+
 def check(group, data, witnesses, threshold):
     """A signed entry of this group that is in a log of it. Returns the proof, too."""
     proof = read(data)
@@ -114,7 +119,10 @@ def judge(group, request, filed, decisions, witnesses=(), threshold=0):
             _, said = check(group, each, witnesses, threshold)
         except Refused as refused:
             raise Refused("request-decision" if refused.rule == LAYOUT else refused.rule, refused.where)
-        yes = said.kind == DECISION and len(said.body) == 10 and said.body[9] == YES
-        need(yes and said.body[:8] == request[198:206], "request-decision")
-        trustees.append(said.body[8])
+        at = Reader(said.body, "request-decision")
+        need(said.kind == DECISION and at.take(8) == request[198:206] and at.take(32) == statement(found), "request-decision")
+        need(at.number(4) == group.since(int.from_bytes(request[34:38], "big")), "request-decision")
+        trustee, answer = at.number(1), at.number(1)
+        need(answer == YES and not at.rest(), "request-decision")
+        trustees.append(trustee)
     return place, found.logged, trustees

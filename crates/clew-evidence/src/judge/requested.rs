@@ -99,7 +99,7 @@ impl Judgement {
                 RequestFault::Entry => RequestFault::Decision,
                 other => other,
             })?;
-            let by = yes(filed.index, &decision);
+            let by = yes(filed.index, &logged.entry.statement(), &decision);
             // A trustee of another opening key has no share of this one.
             let by = by.filter(|by| sharing.is_some_and(|(since, _)| since == by.since));
             let by = by.ok_or(RequestFault::Decision)?;
@@ -149,13 +149,14 @@ fn is_of(request: &Request, place: u64, logged: &Logged) -> bool {
     is_place && filed.request == request.logged_id() && filed.asks == asks
 }
 
-fn yes(request: u64, logged: &Logged) -> Option<Trusteeship> {
+fn yes(at: u64, entry: &[u8; 32], logged: &Logged) -> Option<Trusteeship> {
     match logged.entry.body {
         Body::Decision {
             place,
+            request,
             by,
             answer: Answer::Yes,
-        } if place == request => Some(by),
+        } if place == at && request == *entry => Some(by),
         _ => None,
     }
 }

@@ -1,10 +1,10 @@
 //! What entries say, kind by kind.
 
 use super::domain;
+use super::role::{Role, Trusteeship};
 use crate::{Hash, signed};
 use alloc::vec::Vec;
 use clew_wire::{Name, Reader, WallTime};
-use core::fmt;
 use sha2::{Digest, Sha256};
 
 /// Most rows that one entry enrols.
@@ -51,6 +51,8 @@ pub enum Body {
     Decision {
         /// The request's place in the log.
         place: u64,
+        /// The statement of the request's entry: a decision counts for no other entry, in no other log.
+        request: Hash,
         /// As which trustee, of which opening key: the one of the packet's epoch.
         by: Trusteeship,
         /// Its answer.
@@ -81,28 +83,6 @@ pub enum Body {
         /// How many packets it has.
         packets: u64,
     },
-}
-
-/// As what a key may write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// As nothing any more.
-    None,
-    /// As this trustee, about packets of this opening key's epochs.
-    Trustee(Trusteeship),
-    /// As an observer of packets.
-    Observer,
-    /// As somebody who asks trustees.
-    Requester,
-}
-
-/// Which share of which opening key a trustee holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Trusteeship {
-    /// The first epoch of the opening key.
-    pub since: u32,
-    /// The trustee's index among its trustees, from 1.
-    pub index: u8,
 }
 
 /// What a request asks for.
@@ -254,8 +234,14 @@ impl Body {
                 out.extend(start.as_nanos().to_be_bytes());
             }
             Self::Request(filed) => filed.write(out),
-            Self::Decision { place, by, answer } => {
+            Self::Decision {
+                place,
+                request,
+                by,
+                answer,
+            } => {
                 out.extend(place.to_be_bytes());
+                out.extend(request);
                 by.write(out);
                 out.push(answer.code());
             }
@@ -306,6 +292,7 @@ impl Body {
             5 => Self::Request(Filed::read(fields)?),
             6 => Self::Decision {
                 place: fields.u64()?,
+                request: fields.array()?,
                 by: Trusteeship::read(fields)?,
                 answer: Answer::from_code(fields.u8()?)?,
             },
@@ -367,68 +354,6 @@ impl Filed {
                 0 => Seal::Open(Warrant::read(fields)?),
                 end => Seal::Until(WallTime::from_nanos(end)),
             },
-        })
-    }
-}
-
-impl Role {
-    /// Returns the role with its trusteeship, as an entry has them.
-    pub const fn code(self) -> [u8; 6] {
-        let (role, held) = match self {
-            Self::None => (0, None),
-            Self::Trustee(held) => (1, Some(held)),
-            Self::Observer => (2, None),
-            Self::Requester => (3, None),
-        };
-        match held {
-            None => [role, 0, 0, 0, 0, 0],
-            Some(held) => {
-                let [a, b, c, d] = held.since.to_be_bytes();
-                [role, a, b, c, d, held.index]
-            }
-        }
-    }
-
-    /// Returns the role with these bytes. Returns `None` if there is none.
-    pub fn from_code(code: [u8; 6]) -> Option<Self> {
-        let held = Trusteeship::read(&mut Reader(&code[1..]));
-        match (code[0], held) {
-            (1, held) => held.map(Self::Trustee),
-            _ if code[1..] != [0; 5] => None,
-            (0, _) => Some(Self::None),
-            (2, _) => Some(Self::Observer),
-            (3, _) => Some(Self::Requester),
-            _ => None,
-        }
-    }
-}
-
-/// The trustee's index, and the opening key unless it is the group's first.
-impl fmt::Display for Trusteeship {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "trustee {}", self.index)?;
-        match self.since {
-            0 => Ok(()),
-            since => write!(f, " of the opening key since epoch {since}"),
-        }
-    }
-}
-
-impl Trusteeship {
-    /// A trustee of a group's first opening key.
-    pub const fn of_first_key(index: u8) -> Self {
-        Self { since: 0, index }
-    }
-
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.extend(self.since.to_be_bytes());
-        out.push(self.index);
-    }
-
-    pub(crate) fn read(fields: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            since: fields.u32()?,
-            index: fields.u8().filter(|index| *index > 0)?,
         })
     }
 }

@@ -1,10 +1,10 @@
 //! What a group writes into its log (`spec/log.md` section 3).
 
 mod body;
+mod role;
 
-pub use body::{
-    Answer, Asks, Body, Filed, LEAVES_MAX, Role, Seal, Trusteeship, Warrant, warrant_hash,
-};
+pub use body::{Answer, Asks, Body, Filed, LEAVES_MAX, Seal, Warrant, warrant_hash};
+pub use role::{Role, Trusteeship};
 
 use crate::signed::{self, SIGNATURE_BYTES};
 use crate::tile::ENTRY_BYTES_MAX;

@@ -72,6 +72,7 @@ fn one_of_each() -> Vec<Body> {
     bodies.extend(roles.map(author));
     bodies.extend([Answer::Yes, Answer::No(2)].map(|answer| Body::Decision {
         place: 1,
+        request: [5; 32],
         by: held(0, 1),
         answer,
     }));
@@ -150,7 +151,7 @@ fn other_layouts_are_refused() {
     assert_eq!(with(filed(Seal::Until(NOW)), body, 0), None, "asks");
     assert_eq!(with(filed(Seal::Until(NOW)), body, 3), None, "asks");
     let decision = || one_of_each().pop().unwrap();
-    assert_eq!(with(decision(), body + 13, 0), None, "answer");
+    assert_eq!(with(decision(), body + 45, 0), None, "answer");
     let epoch = || one_of_each().swap_remove(2);
     assert_eq!(with(epoch(), body + 3, 0), None, "epoch 0");
     let author = |place, byte| {
@@ -168,7 +169,7 @@ fn other_layouts_are_refused() {
     assert_eq!(author(0, 4), None, "role");
     assert_eq!(author(1, 1), None, "an observer with an index");
     assert_eq!(author(0, 1), None, "a trustee without one");
-    assert_eq!(author(39, b' '), None, "name");
+    assert_eq!(author(43, b' '), None, "name");
 }
 
 #[test]
@@ -209,6 +210,7 @@ fn what_nobody_could_read_is_not_signed() {
         },
         Body::Decision {
             place: 0,
+            request: [5; 32],
             by: held(0, 1),
             answer: Answer::No(1),
         },

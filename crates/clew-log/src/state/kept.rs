@@ -116,6 +116,7 @@ impl Request {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(self.asks as u8);
         out.extend(self.id);
+        out.extend(self.entry);
         out.extend(self.author);
         out.extend(self.signatures.to_be_bytes());
         out.extend(self.warrant);
@@ -142,6 +143,7 @@ impl Request {
                 _ => return None,
             },
             id: fields.array()?,
+            entry: fields.array()?,
             author: fields.array()?,
             signatures: fields.u32()?,
             warrant: fields.array()?,

@@ -2,14 +2,16 @@
 
 mod counts;
 mod kept;
+mod request;
 mod rule;
 
 pub use counts::{Counts, Month};
 pub use kept::KeptState;
+pub use request::Request;
 pub use rule::Rule;
 
 use crate::Hash;
-use crate::entry::{Answer, Asks, Body, Filed, Logged, Role, Seal, Trusteeship, Warrant};
+use crate::entry::{Answer, Body, Filed, Logged, Role, Seal, Trusteeship, Warrant};
 use crate::tree::Frontier;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -80,50 +82,6 @@ pub struct Author {
     pub name: Name,
     /// How many entries said what it may write.
     pub changes: u32,
-}
-
-/// A request, and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// What it asks for.
-    pub asks: Asks,
-    /// The request's id.
-    pub id: Hash,
-    /// The requester's key.
-    pub author: [u8; 32],
-    /// How many signatures its warrant covers.
-    pub signatures: u32,
-    /// The warrant's hash.
-    pub warrant: Hash,
-    /// When the log added it.
-    pub logged: WallTime,
-    /// Until when it is sealed; `None` if its warrant is public.
-    pub sealed: Option<WallTime>,
-    /// The trustees that said yes, in the log's order, and when the log added their answers.
-    pub yes: Vec<(Trusteeship, WallTime)>,
-    /// Trustees that refused, and did not say yes later: each with the rule's number.
-    pub no: BTreeMap<Trusteeship, u8>,
-    /// How many results the requester logged.
-    pub results: u64,
-}
-
-impl Request {
-    /// Returns when the log added the decision that completed a quorum of `threshold` trustees of one
-    /// opening key. Returns `None` if there is no quorum.
-    pub fn approved(&self, threshold: u8) -> Option<WallTime> {
-        let mut said: BTreeMap<u32, u8> = BTreeMap::new();
-        let completes = |(by, _): &&(Trusteeship, WallTime)| {
-            let said = said.entry(by.since).or_default();
-            *said = said.saturating_add(1);
-            *said >= threshold
-        };
-        self.yes.iter().find(completes).map(|(_, time)| *time)
-    }
-
-    /// Returns whether the request had to be unsealed by `now`, and was not.
-    pub fn is_overdue(&self, now: WallTime) -> bool {
-        self.sealed.is_some_and(|end| end <= now)
-    }
 }
 
 impl LogState {
@@ -249,7 +207,9 @@ impl LogState {
             Body::Enrolled { leaves, .. } => self.add_rows(leaves),
             Body::Epoch { id, .. } => self.epochs.push(*id),
             Body::Request(filed) => self.file(place, filed, logged),
-            Body::Decision { place, by, answer } => {
+            Body::Decision {
+                place, by, answer, ..
+            } => {
                 self.decide(*place, *by, *answer, logged.logged);
             }
             Body::Result { place, .. } => {
@@ -316,7 +276,10 @@ impl LogState {
             }
             Body::Epoch { epoch, .. } => next(u64::from(*epoch), self.epochs.len() as u64 + 1),
             Body::Request(filed) => self.check_filed(filed, logged),
-            Body::Decision { place, .. } => self.asked(*place).map(drop),
+            Body::Decision { place, request, .. } => {
+                let is_of = self.asked(*place)?.entry == *request;
+                is_of.then_some(()).ok_or(Rule::Order)
+            }
             Body::Result { place, .. } => {
                 let is_own = self.asked(*place)?.author == entry.author;
                 is_own.then_some(()).ok_or(Rule::Author)
@@ -408,6 +371,7 @@ impl LogState {
         let request = Request {
             asks: filed.asks,
             id: filed.request,
+            entry: logged.entry.statement(),
             author: logged.entry.author,
             signatures: filed.signatures,
             warrant: filed.warrant,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::entry::Asks;
 use crate::entry::Entry;
 use crate::entry::tests::{NOW, held, key};
 use crate::tree;
@@ -71,7 +72,16 @@ fn decision(place: u64, trustee: u8, answer: Answer) -> Body {
 }
 
 fn decision_of(place: u64, by: Trusteeship, answer: Answer) -> Body {
-    Body::Decision { place, by, answer }
+    let asked = match place {
+        SEALED => request(2, Seal::Until(end())),
+        _ => request(1, Seal::Open(warrant())),
+    };
+    Body::Decision {
+        place,
+        request: said(asked, COURT).entry.statement(),
+        by,
+        answer,
+    }
 }
 
 fn enrolled(first: u32, count: usize) -> Body {
@@ -217,46 +227,6 @@ fn keys_are_replaced_and_withdrawn() {
         &author(MANAGER, Role::Trustee(held(0, 1))),
         Rule::Order,
     );
-}
-
-/// A new opening key has trustees of its own, and those of the earlier one go on about its packets.
-#[test]
-fn trustees_of_an_earlier_opening_key_still_decide() {
-    let mut state = state();
-    let (old, new) = (held(0, 1), held(1, 1));
-    let yes = |by, trustee| said(decision_of(OPEN, trustee, Answer::Yes), by);
-    // An opening key that the log has no epoch of has no trustees.
-    refused(&state, &author(14, Role::Trustee(held(2, 1))), Rule::Order);
-    state.add(&author(14, Role::Trustee(new))).unwrap();
-    state.check(&yes(TRUSTEES[0], old)).unwrap();
-    state.check(&yes(14, new)).unwrap();
-    refused(&state, &yes(TRUSTEES[0], new), Rule::Author);
-    refused(&state, &yes(14, old), Rule::Author);
-    // One that stays has both, under another index.
-    let stays = author_again(TRUSTEES[1], Role::Trustee(held(1, 3)), 1);
-    state.add(&stays).unwrap();
-    for held in [held(0, 2), held(1, 3)] {
-        state.check(&yes(TRUSTEES[1], held)).unwrap();
-    }
-    let role = |state: &LogState, by| state.author(&public(by)).unwrap().role;
-    assert_eq!(role(&state, TRUSTEES[1]), Role::Trustee(held(1, 3)));
-    // Another key takes the share of one opening key, and leaves the other.
-    state.add(&author(15, Role::Trustee(held(1, 3)))).unwrap();
-    refused(&state, &yes(TRUSTEES[1], held(1, 3)), Rule::Author);
-    state.check(&yes(TRUSTEES[1], held(0, 2))).unwrap();
-    assert_eq!(role(&state, TRUSTEES[1]), Role::Trustee(held(0, 2)));
-    // Dismissed on purpose, it has none.
-    state
-        .add(&author_again(TRUSTEES[1], Role::None, 2))
-        .unwrap();
-    refused(&state, &yes(TRUSTEES[1], held(0, 2)), Rule::Author);
-    assert_eq!(state.trustees().count(), 4);
-    // Trustees of two opening keys are no quorum of one.
-    state.add(&yes(TRUSTEES[0], old)).unwrap();
-    state.add(&yes(15, held(1, 3))).unwrap();
-    assert_eq!(state.request(OPEN).unwrap().approved(2), None);
-    state.add(&yes(14, new)).unwrap();
-    assert_eq!(state.request(OPEN).unwrap().approved(2), Some(NOW));
 }
 
 #[test]
@@ -463,3 +433,5 @@ fn a_kept_state_is_the_same_state() {
         assert!(read(&signed).is_none());
     }
 }
+
+mod trustees;

@@ -1,9 +1,11 @@
 //! The thread that writes a log: it takes what waits, and makes one commit of it.
 
 use super::cosigning::Status;
+use super::routes::is_of;
 use super::service::{Shared, authors, lock};
 use super::store::{Log, NotAdded, Placed};
 use crate::vital::Vital;
+use clew_log::Rule;
 use clew_log::entry::{Body, Entry};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,6 +33,17 @@ pub(super) enum Refused {
     Storage,
 }
 
+/// Whether an entry that makes a sealed warrant public shows one of its request's author, about as many signatures
+/// as were counted. A request that is not there yet, but in the same commit, has nothing to unseal.
+fn unseals_its_own(log: &Log, entry: &Entry) -> Result<(), Rule> {
+    let Body::Unsealed { place, warrant } = &entry.body else {
+        return Ok(());
+    };
+    let request = log.state().request(*place).ok_or(Rule::Order)?;
+    let of = (&request.author, request.signatures);
+    is_of(warrant, entry, of).then_some(()).ok_or(Rule::Warrant)
+}
+
 /// Adds entries until nobody can send any more.
 pub(super) fn run(mut log: Log, mut queue: mpsc::Receiver<Waiting>, shared: &Arc<Shared>) -> Log {
     let (_vital, mut waiting) = (Vital, Vec::new());
@@ -42,8 +55,19 @@ pub(super) fn run(mut log: Log, mut queue: mpsc::Receiver<Waiting>, shared: &Arc
             }
             continue;
         }
-        let (entries, answers): (Vec<_>, Vec<_>) =
-            waiting.drain(..).map(|one| (one.entry, one.answer)).unzip();
+        let (mut entries, mut answers) = (Vec::new(), Vec::new());
+        for one in waiting.drain(..) {
+            match unseals_its_own(&log, &one.entry) {
+                Ok(()) => {
+                    entries.push(one.entry);
+                    answers.push(one.answer);
+                }
+                Err(rule) => {
+                    shared.metrics.refused.fetch_add(1, Relaxed);
+                    let _ = one.answer.send(Err(Refused::Not(NotAdded::Rule(rule))));
+                }
+            }
+        }
         let before = log.newest().size;
         let is_admission = |entry: &Entry| matches!(entry.body, Body::Author { .. });
         let has_admissions = entries.iter().any(is_admission);

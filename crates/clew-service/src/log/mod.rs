@@ -17,6 +17,7 @@ pub(crate) mod routes;
 mod service;
 mod storage;
 mod store;
+mod whole;
 mod witnesses;
 
 pub use backup::LogBackup;
@@ -27,4 +28,5 @@ pub use pages::{LogPages, SmallestQuorum};
 pub use recent::{BYTES_PER_HOUR_MAX, ENTRIES_PER_HOUR_MAX};
 pub use service::{LogOptions, LogService, Metrics};
 pub use store::{Log, NotAdded, Placed, Signed, clear_key, group_file_of, read_state};
+pub(crate) use whole::{make_whole, put_keys};
 pub use witnesses::WitnessAddress;

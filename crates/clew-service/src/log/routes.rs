@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use clew_log::entry::{Body as EntryBody, Entry, Filed, Seal};
+use clew_log::entry::{Body as EntryBody, Entry, Seal};
 use clew_log::tile::{ENTRY_BYTES_MAX, Tile, WIDTH};
 use clew_log::{Proof, Rule, tree};
 use futures_util::stream;
@@ -131,20 +131,29 @@ async fn add(
 /// Whether what an entry makes public for ever is a warrant: of its group, and for its requester. Else a
 /// requester could publish anything. Whose warrants count is the trustees' question.
 fn shows_a_warrant(entry: &Entry) -> bool {
-    let (file, requester) = match &entry.body {
-        EntryBody::Request(Filed {
-            seal: Seal::Open(warrant),
-            ..
-        }) => (&warrant.file, Some(entry.author)),
-        EntryBody::Unsealed { warrant, .. } => (&warrant.file, None),
-        _ => return true,
-    };
-    let text = std::str::from_utf8(file).ok();
+    match &entry.body {
+        EntryBody::Request(filed) => match &filed.seal {
+            Seal::Open(warrant) => is_of(warrant, entry, (&entry.author, filed.signatures)),
+            Seal::Until(_) => true,
+        },
+        // Of an unsealed one the thread that writes the log looks, because it knows the request.
+        _ => true,
+    }
+}
+
+/// Whether a file is a warrant of the entry's group, for this requester, about so many signatures.
+pub(super) fn is_of(
+    warrant: &clew_log::entry::Warrant,
+    entry: &Entry,
+    (requester, signatures): (&[u8; 32], u32),
+) -> bool {
+    let text = std::str::from_utf8(&warrant.file).ok();
     let warrant = text.and_then(|text| clew_evidence::Warrant::decode(text).ok());
     warrant.is_some_and(|warrant| {
         let draft = warrant.draft();
-        let is_own = requester.is_none_or(|key| key == draft.requester.key);
-        draft.group.0 == entry.group && is_own
+        let is_own = *requester == draft.requester.key;
+        let is_count = draft.scope.digests.len() == signatures as usize;
+        draft.group.0 == entry.group && is_own && is_count
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::recent::Recent;
 use super::storage::{Kept, Storage, Which};
+use super::whole::{make_whole, put_keys};
 use crate::database::{self, StorageError};
 use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
 use clew_keys::{LogKeyFile, TextFile};
@@ -84,29 +85,13 @@ impl Log {
     /// # Errors
     /// The directory exists, or cannot be written.
     pub fn create(dir: &Path, key: &LogKeyFile, text: &str) -> Result<()> {
-        database::make_dir(dir, || Self::fill(dir, key, text))
-    }
-
-    fn fill(dir: &Path, key: &LogKeyFile, text: &str) -> Result<()> {
-        let lock = database::lock(dir)?;
         let empty = checkpoint(key, 0, tree::EMPTY);
         let note = empty.map(|signed| signed.note.to_string());
         let note = note.ok_or_else(|| StorageError::damaged(dir, "the key's name"))?;
-        let put = |name: &str, bytes: &[u8], mode| {
-            let path = dir.join(name);
-            let written = write_atomically(&path, bytes, mode, IfExists::Refuse);
-            written.map_err(StorageError::io(&path))
-        };
-        put(
-            PUBLIC,
-            format!("{}\n", key.public()).as_bytes(),
-            MODE_PUBLIC,
-        )?;
-        put(KEY, text.as_bytes(), MODE_SECRET)?;
-        // Last: without it the directory is not a log.
-        Storage::create(dir, &Kept { size: 0, note })?;
-        drop(lock);
-        Ok(())
+        make_whole(dir, |dir| {
+            put_keys(dir, [PUBLIC, KEY], key, text)?;
+            Storage::create(dir, &Kept { size: 0, note }).map(drop)
+        })
     }
 
     /// Returns the public key of the log in a directory, without its secret key.

@@ -4,8 +4,8 @@
 mod routes;
 
 use crate::database::{self, Kind, StorageError};
+use crate::log::{make_whole, put_keys};
 use clew_keys::LogKeyFile;
-use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
 use clew_log::{AddCheckpoint, Cosignature, KeyKind, Note, Refusal, VerifierKey, Witnessed};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::fs::File;
@@ -52,23 +52,10 @@ impl WitnessStore {
     /// # Errors
     /// The directory exists, or cannot be written.
     pub fn create(dir: &Path, key: &LogKeyFile, text: &str) -> Result<(), StorageError> {
-        database::make_dir(dir, || Self::fill(dir, key, text))
-    }
-
-    fn fill(dir: &Path, key: &LogKeyFile, text: &str) -> Result<(), StorageError> {
-        let put = |name: &str, bytes: &[u8], mode| {
-            let path = dir.join(name);
-            let written = write_atomically(&path, bytes, mode, IfExists::Refuse);
-            written.map_err(StorageError::io(&path))
-        };
-        put(
-            PUBLIC,
-            format!("{}\n", key.public()).as_bytes(),
-            MODE_PUBLIC,
-        )?;
-        put(KEY, text.as_bytes(), MODE_SECRET)?;
-        // Last: a key without its memory does not witness.
-        database::create(&dir.join(FILE), &KIND).map(drop)
+        make_whole(dir, |dir| {
+            put_keys(dir, [PUBLIC, KEY], key, text)?;
+            database::create(&dir.join(FILE), &KIND).map(drop)
+        })
     }
 
     /// Opens a witness. `unlock` reads the key file at a path; [`crate::log::clear_key`] reads one that is

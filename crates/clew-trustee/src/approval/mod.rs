@@ -9,7 +9,7 @@ pub use rule::{Unapproved, may_pass, rule_name, rule_number};
 use crate::policy::{Policy, Waivable};
 use crate::rules::Case;
 use clew_evidence::{GroupLog, Question, Request, WallTime, Warrant, WarrantError, WarrantRule};
-use clew_log::entry::{Answer, Asks, Body, Filed, Logged, Seal, Trusteeship, warrant_hash};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Logged, Seal, Trusteeship, warrant_hash};
 use clew_log::{AddCheckpoint, Checkpoint, Proof, tree};
 use sha2::{Digest, Sha256};
 
@@ -115,14 +115,14 @@ pub fn check(
     let (Some(author), false) = (&policy.author, policy.witnesses.is_empty()) else {
         return Err(Unapproved::LogPolicy);
     };
-    let requester = reading.request(case, &shown, &warrant, log)?;
+    let filed = reading.request(case, &shown, &warrant, log)?;
     let waived = policy.waived.contains(&Waivable::WarrantRequester);
-    if requester != warrant.draft().requester.key && !waived {
+    if filed.author != warrant.draft().requester.key && !waived {
         return Err(Unapproved::WarrantRequester);
     }
     if step == Step::Give {
         let proof = shown.decision.ok_or(Unapproved::LogDecision)?;
-        reading.decision(case, proof, author.signs.as_bytes(), by)?;
+        reading.decision(case, proof, author.signs.as_bytes(), (&filed, by))?;
     }
     let (size, root) = reading.last.ok_or(Unapproved::LogMissing)?;
     let seen = Seen {
@@ -181,14 +181,14 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The request's entry; returns who filed it.
+    /// The request's entry.
     fn request(
         &mut self,
         case: Case<'_>,
         shown: &ShownLog<'_>,
         warrant: &Warrant,
         log: &GroupLog,
-    ) -> Result<[u8; 32], Unapproved> {
+    ) -> Result<Entry, Unapproved> {
         debug_assert_eq!(&self.policy.log, log.key());
         let logged = self.entry(case, shown.request)?;
         let Body::Request(filed) = &logged.entry.body else {
@@ -202,7 +202,7 @@ impl Reading<'_> {
             && asks(case.request) == filed.asks
             && is_of_warrant(filed, case.request, shown.salt);
         match fits {
-            true => Ok(logged.entry.author),
+            true => Ok(logged.entry),
             false => Err(Unapproved::LogEntry),
         }
     }
@@ -213,7 +213,7 @@ impl Reading<'_> {
         case: Case<'_>,
         proof: &Proof,
         author: &[u8; 32],
-        by: Trusteeship,
+        (filed, by): (&Entry, Trusteeship),
     ) -> Result<(), Unapproved> {
         let logged = self.entry(case, proof).map_err(|error| match error {
             Unapproved::LogEntry => Unapproved::LogDecision,
@@ -222,6 +222,7 @@ impl Reading<'_> {
         let place = case.request.log.map_or(0, |place| place.get());
         let yes = Body::Decision {
             place,
+            request: filed.statement(),
             by,
             answer: Answer::Yes,
         };

@@ -30,6 +30,8 @@ pub struct Filing {
     pub group: [u8; 16],
     /// The entry's place in the log.
     pub place: u64,
+    /// The entry's statement, which decisions name.
+    pub entry: [u8; 32],
     /// The log's time of it.
     pub logged: WallTime,
     /// The key that filed it.
@@ -130,13 +132,13 @@ pub struct Progress {
     pub events: Vec<Event>,
 }
 
-/// Returns the decisions about the request at `place` whose proofs hold, one of each entry, in the log's
+/// Returns the decisions about the request at `place`, with that `statement`, whose proofs hold, one of each entry, in the log's
 /// order: those of trustees of the opening key that began with epoch `since`. `now` is in seconds since 1970.
 pub fn decided(
     posts: &[Posted],
     policy: &Policy,
     group: &[u8; 16],
-    (place, since): (u64, u32),
+    (place, statement, since): (u64, &[u8; 32], u32),
     now: u64,
 ) -> Vec<Decided> {
     let proofs = posts.iter().filter_map(|post| match &post.message {
@@ -147,13 +149,15 @@ pub fn decided(
         let logged = entry(proof, policy, group, now).filter(|one| one.entry.author == author)?;
         let Body::Decision {
             place: of,
+            request,
             by,
             answer,
         } = logged.entry.body
         else {
             return None;
         };
-        (of == place && by.since == since).then_some((
+        let is_of = of == place && request == *statement && by.since == since;
+        is_of.then_some((
             proof.index,
             Decided {
                 place: proof.index,
@@ -212,7 +216,7 @@ impl Progress {
     /// without a proof that holds, a post of somebody else than its trustee. `now` is in seconds since
     /// 1970.
     pub fn of(filing: &Filing, posts: &[Posted], policy: &Policy, now: u64) -> Self {
-        let of = (filing.place, filing.since);
+        let of = (filing.place, &filing.entry, filing.since);
         let decided = decided(posts, policy, &filing.group, of, now);
         let reading = Reading {
             filing,

@@ -5,7 +5,7 @@ use clew_evidence::{GroupId, Question, Request, Share, Step, WallTime};
 use clew_group::curve::G1;
 use clew_group::quorum::{Blind, BlindCommitment, Set, Trustee};
 use clew_group::{EpochId, Scheme};
-use clew_log::entry::{Answer, Asks, Body, Filed, Seal, Trusteeship};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Trusteeship};
 use clew_trustee::request::{
     Done, Filing, Message, Posted, Progress, RequestState, RequestView, Todo, decided,
 };
@@ -64,13 +64,16 @@ impl World {
             warrant: [6; 32],
             seal: Seal::Until(at(99)),
         };
-        let place = log.add(Body::Request(filed), &secret(REQUESTER), 2);
+        let filed = Body::Request(filed);
+        let entry = Entry::sign(GROUP, at(2), filed.clone(), &secret(REQUESTER));
+        let place = log.add(filed, &secret(REQUESTER), 2);
         Self {
             log,
             posts: Vec::new(),
             filing: Filing {
                 group: GROUP,
                 place,
+                entry: entry.unwrap().statement(),
                 logged: at(2),
                 requester: author(REQUESTER),
                 is_match,
@@ -82,6 +85,11 @@ impl World {
             request: request.at_place(NonZeroU64::new(place).unwrap()),
             clock: 10,
         }
+    }
+
+    /// What decisions are about.
+    pub fn of(&self) -> (u64, &[u8; 32], u32) {
+        (self.filing.place, &self.filing.entry, self.filing.since)
     }
 
     pub fn say(&mut self, by: u8, message: Message) {
@@ -97,6 +105,7 @@ impl World {
         self.clock += 1;
         let body = Body::Decision {
             place: self.filing.place,
+            request: self.filing.entry,
             by,
             answer,
         };
@@ -145,7 +154,7 @@ impl World {
 
     /// What the trustee does next, as it sees the board.
     pub fn todo(&self, own: u8, done: &Done, posts: &[Posted]) -> Todo {
-        let decided = decided(posts, &policy(), &GROUP, (self.filing.place, 0), 100);
+        let decided = decided(posts, &policy(), &GROUP, self.of(), 100);
         let view = RequestView {
             own: trustee(own),
             requester: self.filing.requester,
@@ -234,13 +243,7 @@ fn run(is_match: bool, seed: u64) -> World {
         let index = own as u8 + 1;
         world.turn(index, &mut done[own as usize], is_killed, &seen);
         let is_unset = !world.posts.iter().any(|post| post.message.kind() == 37);
-        let yes = decided(
-            &world.posts,
-            &policy(),
-            &GROUP,
-            (world.filing.place, 0),
-            100,
-        );
+        let yes = decided(&world.posts, &policy(), &GROUP, world.of(), 100);
         if is_match && is_unset && yes.len() >= 2 {
             let two = yes[..2].iter().map(|one| trustee(one.trustee));
             let set = Set::of(two).unwrap();

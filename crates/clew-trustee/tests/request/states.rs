@@ -70,6 +70,20 @@ fn a_request_is_refused_when_too_few_are_left() {
     assert_eq!(world.state(), RequestState::Approved { have: 1, need: 2 });
 }
 
+/// A decision about an entry that another author, or another log, has at the same place is none of this one.
+#[test]
+fn a_decision_about_another_entry_does_not_count() {
+    let mut world = World::new(false);
+    let own = world.filing.entry;
+    world.filing.entry = [9; 32];
+    world.decide(1, 1, Answer::Yes);
+    world.decide(2, 2, Answer::No(27));
+    world.filing.entry = own;
+    assert_eq!(world.state(), RequestState::Filed);
+    world.decide(1, 1, Answer::Yes);
+    assert_eq!(world.state(), RequestState::Approved { have: 1, need: 2 });
+}
+
 /// Trustees of another opening key have no share of this packet's: their word is not counted, nor kept apart.
 #[test]
 fn trustees_of_another_opening_key_do_not_count() {
@@ -105,6 +119,7 @@ fn what_the_log_does_not_show_does_not_count() {
     let mut other = World::new(false);
     let body = Body::Decision {
         place: other.filing.place,
+        request: other.filing.entry,
         by: held(1),
         answer: Answer::Yes,
     };
@@ -121,6 +136,7 @@ fn what_the_log_does_not_show_does_not_count() {
     let place = third.log.add(
         Body::Decision {
             place: 9,
+            request: third.filing.entry,
             by: held(1),
             answer: Answer::Yes,
         },

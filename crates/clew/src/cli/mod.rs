@@ -37,7 +37,7 @@ pub use manager::{
     ManagerClock, ManagerDismiss, ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore,
     ManagerRetention, ManagerServe, ManagerSetLog,
 };
-pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
+pub use request::{Request, RequestFetch, RequestFile, RequestStatus, RequestUnseal};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
     TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeLogin, TrusteeRefuse,

@@ -30,6 +30,8 @@ pub enum Request {
     Status(RequestStatus),
     /// Fetch and combine the trustees' shares, write the evidence, log its hash
     Fetch(RequestFetch),
+    /// Make the warrant of a sealed request public, once its seal ends
+    Unseal(RequestUnseal),
 }
 
 /// `clew request file`
@@ -93,6 +95,23 @@ pub struct RequestStatus {
     /// Print the state as a JSON object
     #[arg(long)]
     pub json: bool,
+    /// What decrypts the key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+/// `clew request unseal`
+#[derive(Args, Debug)]
+pub struct RequestUnseal {
+    /// Directory that clew request file made
+    #[arg(value_name = "CASE")]
+    pub case: PathBuf,
+    /// Author key of the requester
+    #[arg(long, value_name = "REQUESTER.key")]
+    pub key: PathBuf,
+    /// Unseal before the seal ends
+    #[arg(long)]
+    pub early: bool,
     /// What decrypts the key.
     #[command(flatten)]
     pub unlock: Unlock,

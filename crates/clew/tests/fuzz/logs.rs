@@ -34,6 +34,9 @@ fn logged() -> Vec<Vec<u8>> {
             seal,
         })
     };
+    let asked = filed(1, Seal::Open(warrant.clone()));
+    let asked = Entry::sign([0; 16], NOW, asked, &author(2).signing_key());
+    let asked = asked.unwrap().statement();
     let bodies = [
         (1, Body::Group { record }),
         (1, admit(2, Role::Requester)),
@@ -63,6 +66,7 @@ fn logged() -> Vec<Vec<u8>> {
             3,
             Body::Decision {
                 place: 6,
+                request: asked,
                 by: Trusteeship::of_first_key(1),
                 answer: Answer::Yes,
             },

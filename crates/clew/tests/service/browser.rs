@@ -76,9 +76,11 @@ fn people_read_the_log_in_a_browser() {
     let open = wait(court.says(&client, court.request(1, Seal::Open(court.warrant())))).unwrap();
     let soon = crate::folder::now() + Duration::from_secs(3);
     let sealed = wait(court.says(&client, court.request(2, Seal::Until(soon)))).unwrap();
-    wait(trustee.says(&client, yes(open, 1))).unwrap();
+    let asked = court.states(court.request(1, Seal::Open(court.warrant())));
+    wait(trustee.says(&client, yes((open, asked), 1))).unwrap();
     let no = Body::Decision {
         place: sealed,
+        request: court.states(court.request(2, Seal::Until(soon))),
         by: Trusteeship::of_first_key(1),
         answer: Answer::No(7),
     };

@@ -38,6 +38,11 @@ impl Served {
         self.child.wait().unwrap();
     }
 
+    /// Whether it runs still.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// Ends it as systemd does, and returns its exit status.
     pub fn stop(&mut self) -> Option<i32> {
         let id = self.child.id().to_string();
@@ -296,6 +301,11 @@ impl Author {
         Entry::sign(self.group, time, body, &self.key.signing_key()).unwrap()
     }
 
+    /// The statement of an entry, whenever it is signed.
+    pub fn states(&self, body: Body) -> [u8; 32] {
+        self.signs(body).statement()
+    }
+
     pub async fn says(&self, log: &LogClient, body: Body) -> Result<u64, LogClientError> {
         let entry = self.signs(body);
         for _ in 0..100 {
@@ -338,16 +348,18 @@ impl Author {
         Body::Request(Filed {
             asks: Asks::Opening,
             request: id,
-            signatures: 5,
+            signatures: 1,
             warrant: self.warrant().hash(),
             seal,
         })
     }
 }
 
-pub fn yes(place: u64, trustee: u8) -> Body {
+/// A trustee's yes to the request at a place, with that statement.
+pub fn yes((place, request): (u64, [u8; 32]), trustee: u8) -> Body {
     Body::Decision {
         place,
+        request,
         by: Trusteeship::of_first_key(trustee),
         answer: Answer::Yes,
     }

@@ -5,6 +5,7 @@
 mod answers;
 mod browser;
 mod cases;
+mod crowds;
 mod defences;
 mod ends;
 mod faults;

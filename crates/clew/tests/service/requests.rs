@@ -52,8 +52,15 @@ impl Story {
         self.yes(&["log", "keygen", name, "-o", &key, "--public", &public]);
     }
 
+    /// Another process of the manager takes its place.
+    pub fn restart_manager(&mut self) {
+        let at = self.manager.at();
+        self.manager.stop();
+        self.manager = self.folder.manager("acme", &at, &[]);
+    }
+
     /// An author that the log and the board know.
-    fn author(&self, name: &str, role: &str) {
+    pub fn author(&self, name: &str, role: &str) {
         self.keygen(name);
         let public = format!("{name}.pub");
         self.admit(&["manager", "admit", "acme", "--role", role, "--key", &public]);

@@ -101,7 +101,9 @@ fn says(shown: &Shown, index: &Index, place: u64, logged: &Logged) -> Markup {
             ("Begins", html! { (utc(*start)) }),
         ],
         Body::Request(filed) => return request(shown, index.state(), place, filed),
-        Body::Decision { place, by, answer } => vec![
+        Body::Decision {
+            place, by, answer, ..
+        } => vec![
             ("Request", entry_link(*place)),
             ("Trustee", html! { (by) }),
             ("Answer", html! { (words::answer(*answer)) }),

@@ -71,6 +71,7 @@ fn entries() -> Vec<Entry> {
     let sealed = Seal::Until(NOW + Duration::from_nanos(1));
     let yes = Body::Decision {
         place: 3,
+        request: filed(9, Seal::Open(warrant())).statement(),
         by: Trusteeship::of_first_key(1),
         answer: Answer::Yes,
     };

@@ -87,6 +87,7 @@ pub(super) fn summary(body: &Body) -> String {
             place,
             by,
             answer: own,
+            ..
         } => format!(
             "{by} on request {place}: {}",
             match own {

@@ -109,16 +109,18 @@ fn request(
     })?;
     let warrant = Warrant::decode(&case.warrant).ok()?;
     let draft = warrant.draft();
-    // The packet is not looked at here: trustees name the opening key in what they decide.
+    // The packet is not looked at here: trustees name entry and opening key in what they decide.
     let named = posts.iter().find_map(|post| match &post.message {
-        Message::Decision(proof) => opening_key_of(proof),
+        Message::Decision(proof) => decided_of(proof),
         _ => None,
     });
-    let sharing = group.sharing(named.unwrap_or_else(|| group.epoch_at(now)))?;
+    let (entry, since) = named.unwrap_or_else(|| ([0; 32], group.epoch_at(now)));
+    let sharing = group.sharing(since)?;
     let (since, quorum) = sharing.map(|own| (own.since, own.quorum)).ok()?;
     let filing = Filing {
         group: group.id().0,
         place: case.place.get(),
+        entry,
         logged: now,
         requester,
         is_match: case.machine.is_some(),
@@ -184,10 +186,10 @@ fn shown(list: &List, has_log: bool) -> Markup {
     }
 }
 
-/// The first epoch of the opening key as whose trustee somebody decided.
-fn opening_key_of(proof: &Proof) -> Option<u32> {
+/// About which entry somebody decided, and as trustee of the opening key that began with which epoch.
+fn decided_of(proof: &Proof) -> Option<([u8; 32], u32)> {
     match Logged::decode(proof.extra.as_deref()?)?.entry.body {
-        Body::Decision { by, .. } => Some(by.since),
+        Body::Decision { request, by, .. } => Some((request, by.since)),
         _ => None,
     }
 }

@@ -74,17 +74,7 @@ fn seats(arguments: &ManagerPlan, store: &Store, plan: &Plan) -> Result<Vec<Seat
             Some((_, path)) => secrets::read(path)?,
             None => admitted(trustee.index()).ok_or_else(|| unknown(trustee.index()))?,
         };
-        let mut known = authors.iter();
-        let has_name = |known: &clew_manager::AdmittedAuthor| {
-            let is_other = known.author.signs != author.signs && known.role != AuthorRole::None;
-            is_other && known.author.name == author.name
-        };
-        if known.any(has_name) {
-            let why = format!("another author is called {}", author.name);
-            return Err(
-                Failure::new(why).hint("give this key another name: clew trustee init --name")
-            );
-        }
+        check_author(&authors, &author)?;
         let dealer = plan.old_key().is_none().then_some(trustee);
         seats.push((Some(trustee), dealer, author));
     }
@@ -104,6 +94,27 @@ fn seats(arguments: &ManagerPlan, store: &Store, plan: &Plan) -> Result<Vec<Seat
         })
     };
     Ok(seats.into_iter().filter_map(seat).collect())
+}
+
+/// Checks that a key may get a seat: it was not dismissed, and nobody else has its name.
+fn check_author(authors: &[clew_manager::AdmittedAuthor], author: &Author) -> Result<(), Failure> {
+    for known in authors {
+        let (is_same, is_out) = (
+            known.author.signs == author.signs,
+            known.role == AuthorRole::None,
+        );
+        if is_same && is_out {
+            let why = format!("{}: this key was dismissed", author.name);
+            return Err(Failure::new(why).hint("take it back first: clew manager admit"));
+        }
+        if !is_same && !is_out && known.author.name == author.name {
+            let why = format!("another author is called {}", author.name);
+            return Err(
+                Failure::new(why).hint("give the key another name: clew trustee init --name")
+            );
+        }
+    }
+    Ok(())
 }
 
 pub fn list(arguments: &ManagerAuthors) -> Result<Status, Failure> {

@@ -147,7 +147,12 @@ impl<'k> Exchange<'k> {
             let entry = entry.ok_or(LogClientError::Answer("an entry: it is too long"))?;
             let now = clock::now_ns() / 1_000_000_000;
             match self.log.add_cosigned(&entry, policy, now).await {
-                Err(error) if error.rule() == Some("busy") && left > 0 => left -= 1,
+                Err(error) if error.rule() == Some("busy") && left > 0 => {
+                    if left == ATTEMPTS {
+                        mention!("clew: {error}; asking again");
+                    }
+                    left -= 1;
+                }
                 answer => return answer,
             }
             tokio::time::sleep(AGAIN).await;

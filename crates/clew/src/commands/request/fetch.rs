@@ -4,6 +4,7 @@ use super::exchange::{Exchange, Thread, unlogged};
 use super::folder::Folder;
 use super::patience::Patience;
 use super::row;
+use super::sets::{another_set, first_set, newest_set, steps, yes_sayers};
 use super::status::{filing, progress};
 use crate::cli::RequestFetch;
 use crate::clock;
@@ -192,7 +193,7 @@ impl Fetch<'_> {
             let posts = &thread.posts;
             let now = clock::now_ns() / 1_000_000_000;
             let policy = &self.folder.policy;
-            let of = (self.filing.place, self.filing.since);
+            let of = (self.filing.place, &self.filing.entry, self.filing.since);
             let decided = decided(posts, policy, &self.filing.group, of, now);
             let done = steps(posts, &decided).count();
             if !is_read || done > known {
@@ -419,77 +420,11 @@ impl Fetch<'_> {
     }
 }
 
-/// The trustees that said yes in the log, in its order.
-fn yes_sayers(decided: &[Decided]) -> Vec<u8> {
-    let mut first: Vec<u8> = Vec::new();
-    for one in decided.iter().filter(|one| one.answer == Answer::Yes) {
-        if !first.contains(&one.trustee) {
-            first.push(one.trustee);
-        }
-    }
-    first
-}
-
-/// As many of them as are needed, if there are so many.
-fn first_set(trustees: &[u8], filing: &Filing) -> Option<Set> {
-    let needed = trustees.get(..usize::from(filing.threshold))?;
-    let trustees: Result<Vec<_>, _> = needed.iter().map(|index| Trustee::new(*index)).collect();
-    Set::of(trustees.ok()?).ok()
-}
-
-/// Whom to ask when the newest set made no step for long: those first that are not behind in it. A trustee
-/// that was killed between two files takes part again.
-fn another_set(posts: &[Posted], decided: &[Decided], filing: &Filing) -> Option<Set> {
-    let (newest, set) = newest_set(posts, filing)?;
-    let steps = |index: u8| {
-        let own = steps(posts, decided).filter(|step| *step == (newest, index));
-        own.count()
-    };
-    let most = set.iter().map(|trustee| steps(trustee.index())).max()?;
-    let is_behind = |index: u8| {
-        let is_asked = set.iter().any(|trustee| trustee.index() == index);
-        is_asked && steps(index) < most
-    };
-    let mut trustees = yes_sayers(decided);
-    trustees.sort_by_key(|index| is_behind(*index));
-    first_set(&trustees, filing)
-}
-
-/// The steps and shares of trustees whose yes the log has: the attempt, and whose.
-fn steps<'p>(posts: &'p [Posted], decided: &'p [Decided]) -> impl Iterator<Item = (u8, u8)> + 'p {
-    let step = |post: &Posted| match &post.message {
-        Message::Step { attempt, share } => Some((*attempt, share.trustee.index())),
-        Message::Share {
-            attempt, trustee, ..
-        } => Some((*attempt, trustee.index())),
-        _ => None,
-    };
-    let said_yes = |post: &Posted, index: u8| {
-        let yes = (post.author, index, Answer::Yes);
-        let mut decided = decided.iter();
-        decided.any(|one| (one.author, one.trustee, one.answer) == yes)
-    };
-    let all = posts
-        .iter()
-        .filter_map(move |post| Some((post, step(post)?)));
-    all.filter(move |(post, (_, index))| said_yes(post, *index))
-        .map(|(_, step)| step)
-}
-
 /// Names the trustees whose shares do not hold.
 fn warn(refused: &[Refused]) {
     for refused in refused {
         mention!("clew: warning: {refused}");
     }
-}
-
-/// The last set that the requester named.
-fn newest_set(posts: &[Posted], filing: &Filing) -> Option<(u8, Set)> {
-    let sets = posts.iter().filter_map(|post| match post.message {
-        Message::Set { attempt, set } if post.author == filing.requester => Some((attempt, set)),
-        _ => None,
-    });
-    sets.max_by_key(|(attempt, _)| *attempt)
 }
 
 /// Why there is no evidence.

@@ -27,6 +27,7 @@ const PROOF: &str = "request.txt";
 /// Trustees that a group can have.
 const TRUSTEES_MAX: u8 = 32;
 const RESULT: &str = "result.txt";
+const UNSEALED: &str = "unsealed.txt";
 const EVIDENCE: &str = "evidence.txt";
 const NEWEST: &str = "newest.clew";
 
@@ -228,6 +229,19 @@ impl Folder {
     /// Keeps the log's proof of the result, once the board has it.
     pub fn put_delivered(&self, proof: &Proof) -> Result<(), Failure> {
         put(&self.dir.join(RESULT), proof.to_string().as_bytes())
+    }
+
+    /// Until when the request is sealed; 0 if it is public.
+    pub fn sealed_until(&self) -> u64 {
+        match self.dir.join(UNSEALED).exists() {
+            true => 0,
+            false => self.settings.sealed_until,
+        }
+    }
+
+    /// Keeps the log's proof that the warrant became public.
+    pub fn put_unsealed(&self, proof: &Proof) -> Result<(), Failure> {
+        put(&self.dir.join(UNSEALED), proof.to_string().as_bytes())
     }
 
     /// The evidence of an earlier fetch.

@@ -9,7 +9,9 @@ mod folder;
 pub mod matter;
 mod patience;
 mod row;
+mod sets;
 mod status;
+mod unseal;
 
 use crate::cli::Request;
 use crate::failure::{Failure, Status};
@@ -18,6 +20,7 @@ pub fn run(arguments: &Request) -> Result<Status, Failure> {
     match arguments {
         Request::File(arguments) => crate::tunnel::run_or_stop(file::run(arguments)),
         Request::Status(arguments) => crate::tunnel::run_or_stop(status::run(arguments)),
+        Request::Unseal(arguments) => crate::tunnel::run_or_stop(unseal::run(arguments)),
         Request::Fetch(arguments) => crate::tunnel::run_or_stop(fetch::run(arguments)),
     }
 }

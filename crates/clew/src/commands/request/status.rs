@@ -57,6 +57,7 @@ pub fn filing(folder: &Folder) -> Result<Filing, Failure> {
     Ok(Filing {
         group: folder.group.id().0,
         place: proof.index,
+        entry: logged.entry.statement(),
         logged: logged.logged,
         requester: logged.entry.author,
         is_match: folder.asked.machine.is_some(),
@@ -97,6 +98,7 @@ fn tell(folder: &Folder, progress: &Progress, as_json: bool) {
         state => say!("{}", state.as_str()),
     }
     say!("  reference  {}", folder.warrant.draft().reference);
+    tell_seal(folder.sealed_until());
     for event in &progress.events {
         let when = event.time.map(|time| clock::to_the_second(time.as_nanos()));
         let place = event
@@ -108,6 +110,20 @@ fn tell(folder: &Folder, progress: &Progress, as_json: bool) {
             sentence(event),
             place.unwrap_or_default()
         );
+    }
+}
+
+/// Until when a request is sealed, and who unseals it.
+fn tell_seal(end: u64) {
+    let until = clock::to_the_second(end);
+    match end {
+        0 => {}
+        end if end > clock::now_ns() => {
+            say!("  sealed     until {until}; then: clew request unseal CASE");
+        }
+        _ => mention!(
+            "clew: the seal ended at {until}: the log lists the request as overdue until clew request unseal"
+        ),
     }
 }
 

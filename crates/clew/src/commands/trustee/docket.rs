@@ -143,6 +143,13 @@ fn disk(failure: Failure) -> DocketError {
 
 fn read(record: &Record, covered: &[u64]) -> Result<Packets, Failure> {
     let path = record.packets();
+    if !path.exists() {
+        return Ok(Packets {
+            capture: Vec::new(),
+            first: Vec::new(),
+            count: 0,
+        });
+    }
     let bytes = std::fs::read(&path).map_err(|error| Failure::io(&path, &error))?;
     let mut capture = Capture::open(&path, "reading the packets")?;
     let (mut first, mut count) = (Vec::new(), 0);

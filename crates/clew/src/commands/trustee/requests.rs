@@ -23,6 +23,8 @@ use std::path::PathBuf;
 
 /// The state of a request about which nobody decided.
 pub const WAITING: &str = "waiting";
+/// The state of one that breaks a rule: there is nothing to approve, and nobody has to refuse it.
+pub const FAULTY: &str = "cannot be approved";
 /// The state of one of which a rule may hold later.
 pub const POSTPONED: &str = "checked again later";
 
@@ -288,6 +290,7 @@ pub fn state(record: &Record) -> Result<&'static str, Failure> {
             (Some("delivered"), _) => "delivered without this trustee",
             (Some(_), _) => "expired",
             (None, Some(review)) if may_pass(review.answer) => POSTPONED,
+            (None, Some(review)) if review.answer > 1 => FAULTY,
             (None, _) => WAITING,
         },
     })

@@ -85,6 +85,9 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
     crate::tunnel::run(async {
         if arguments.once {
             context.turn(Duration::ZERO).await?;
+            while context.requests.has_more() {
+                requests::turn(&mut context).await?;
+            }
             return Ok(Status::Yes);
         }
         let (docket, metrics) = (Arc::clone(&context.docket), Arc::clone(&context.metrics));
@@ -279,7 +282,6 @@ impl Context {
 fn asked(error: &ClientError) -> Failure {
     let failure = unanswered(error);
     match error {
-        ClientError::Pin(_) => failure.no(),
         ClientError::Refused { problem, .. } if problem.title == "author" => {
             let why = "the manager has not admitted this trustee, or dismissed it";
             Failure::new(why).hint("clew manager admit, on the manager's host")

@@ -29,6 +29,7 @@ impl Open<'_> {
         }
         let body = Body::Decision {
             place,
+            request: self.entry,
             by: self.responder.trusteeship(),
             answer,
         };

@@ -5,6 +5,7 @@ mod give;
 mod log_view;
 pub mod order;
 mod record;
+mod review;
 mod topic;
 mod work;
 

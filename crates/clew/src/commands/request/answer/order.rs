@@ -15,13 +15,19 @@ use std::path::Path;
 pub fn read(
     order: &Entry,
     (own, group): ([u8; 32], [u8; 16]),
-    (of, own_share): (u64, Trusteeship),
+    of: (u64, [u8; 32], Trusteeship),
 ) -> Option<Answer> {
-    let Body::Decision { place, by, answer } = order.body else {
+    let Body::Decision {
+        place,
+        request,
+        by,
+        answer,
+    } = order.body
+    else {
         return None;
     };
     let is_own = order.author == own && order.group == group && order.is_signed();
-    (is_own && (place, by) == (of, own_share)).then_some(answer)
+    (is_own && (place, request, by) == of).then_some(answer)
 }
 
 /// Signs and keeps a decision about a request that was reviewed. Returns what it is about.
@@ -56,8 +62,11 @@ pub fn put(
         let why = "the log has the yes of this trustee, and a yes stays";
         return Err(Failure::new(format!("request {}: {why}", short(topic))));
     }
+    let damaged = || Failure::new(format!("request {}: its review is damaged", short(topic)));
+    let statement = super::topic(&reviewed.entry).ok_or_else(damaged)?;
     let body = Body::Decision {
         place: reviewed.place,
+        request: statement,
         by: Trusteeship {
             since: reviewed.since,
             index: reviewed.trustee,

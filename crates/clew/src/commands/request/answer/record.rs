@@ -68,6 +68,8 @@ pub struct Reviewed {
     pub place: u64,
     /// When the log added it, nanoseconds since 1970.
     pub logged: u64,
+    /// The entry's statement, in hexadecimal: an order names it.
+    pub entry: String,
     /// The first epoch of the opening key that opens the packet.
     pub since: u32,
     /// The trustee's index among its trustees.
@@ -225,6 +227,11 @@ impl Record {
     /// Keeps the capture.
     pub fn put_packets(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.put(PACKETS, bytes)
+    }
+
+    /// Removes the capture.
+    pub fn drop_packets(&self) -> Result<(), Failure> {
+        self.remove(PACKETS)
     }
 
     /// What was found, once the request was checked.

@@ -5,7 +5,7 @@ use super::log_view::{self, LogView};
 use crate::commands::request::exchange::{Reading, Thread};
 use crate::commands::request::matter::Asked;
 use crate::failure::Failure;
-use clew_evidence::{CheckedGroup, Request, WallTime};
+use clew_evidence::{CheckedGroup, Request, WallTime, Warrant};
 use clew_keys::TrusteeKeyFile;
 use clew_log::entry::{Body, Logged};
 use clew_service::log::LogClientError;
@@ -26,9 +26,20 @@ pub struct Found {
     pub requester: [u8; 32],
     /// The log's time of the entry.
     pub logged: WallTime,
-    /// Whether the case is about the topic's request: else it counts only if no other does, so that nobody
-    /// can push himself before the requester.
-    is_right: bool,
+    /// The statement of the entry.
+    pub entry: [u8; 32],
+    rank: Rank,
+}
+
+/// How good a case is: the first of the best counts, so nobody pushes himself before the requester.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Its author filed the topic's request, and the case is about something else.
+    Filed,
+    /// It is about the topic's request.
+    Right,
+    /// And its author is the requester whom the warrant names.
+    Named,
 }
 
 /// A topic as far as it was read. Cases that do not count are not kept.
@@ -55,7 +66,10 @@ impl Reading for Topic {
                 self.thread.take(place, None);
                 let of_author = self.cases_of.entry(author).or_default();
                 *of_author += 1;
-                let is_done = self.found.as_ref().is_some_and(|found| found.is_right);
+                let is_done = self
+                    .found
+                    .as_ref()
+                    .is_some_and(|found| found.rank == Rank::Named);
                 if *of_author <= CASES_MAX && !is_done && self.waiting.len() < WAITING_MAX {
                     self.waiting.push((author, *case));
                 }
@@ -106,17 +120,17 @@ impl Topic {
         let view = LogView::new(answering, responder).await?;
         while let Some((author, case)) = self.waiting.first() {
             if let Some(logged) = filed(&view, topic, (author, case)).await? {
-                let request = asked_of(answering.group, case)?;
-                let is_right = request.is_some_and(|request| request.logged_id() == *topic);
-                if is_right || self.found.is_none() {
+                let rank = rank(answering.group, topic, (author, case))?;
+                if self.found.as_ref().is_none_or(|found| found.rank < rank) {
                     self.found = Some(Found {
                         case: case.clone(),
                         requester: *author,
-                        logged,
-                        is_right,
+                        logged: logged.logged,
+                        entry: logged.entry.statement(),
+                        rank,
                     });
                 }
-                if is_right {
+                if rank == Rank::Named {
                     self.waiting.clear();
                     break;
                 }
@@ -127,22 +141,36 @@ impl Topic {
     }
 }
 
-/// When the log added the request that a case names, if its author filed it and it is the topic's.
+/// How good a case is whose author filed the topic's request.
+fn rank(
+    group: &CheckedGroup,
+    topic: &[u8; 32],
+    (author, case): (&[u8; 32], &CaseFile),
+) -> Result<Rank, Failure> {
+    let request = asked_of(group, case)?;
+    if request.is_none_or(|request| request.logged_id() != *topic) {
+        return Ok(Rank::Filed);
+    }
+    let warrant = Warrant::decode(&case.warrant);
+    let is_named = warrant.is_ok_and(|warrant| warrant.draft().requester.key == *author);
+    Ok(if is_named { Rank::Named } else { Rank::Right })
+}
+
+/// The log's entry of the request that a case names, if its author filed it and it is the topic's.
 async fn filed(
     view: &LogView<'_>,
     topic: &[u8; 32],
     (author, case): (&[u8; 32], &CaseFile),
-) -> Result<Option<WallTime>, Failure> {
+) -> Result<Option<Logged>, Failure> {
     let proof = match view.find(case.place.get()).await {
         Err(LogClientError::Answer(_)) => return Ok(None), // a place that the log does not have
         proof => proof.map_err(log_view::unreachable)?,
     };
     let logged = proof.extra.as_deref().and_then(Logged::decode);
-    let of = logged.filter(|logged| match &logged.entry.body {
+    Ok(logged.filter(|logged| match &logged.entry.body {
         Body::Request(filed) => filed.request == *topic && logged.entry.author == *author,
         _ => false,
-    });
-    Ok(of.map(|logged| logged.logged))
+    }))
 }
 
 /// The request that a case makes, as far as the case can be read.

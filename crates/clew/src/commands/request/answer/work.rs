@@ -1,22 +1,18 @@
 //! One turn about one request.
 
 use super::Answering;
-use super::give::{Given, candidate};
+use super::give::Given;
 use super::log_view::{self, LogView};
 use super::order;
-use super::record::{Facts, REVIEWED, Record, Reviewed, SHARE};
+use super::record::{REVIEWED, Record, SHARE};
 use super::topic::{Topic, key_of};
 use crate::clock;
-use crate::commands::coverage::Coverage;
 use crate::commands::request::matter::{Asked, NotAsked};
 use crate::failure::Failure;
-use clew_evidence::{
-    Asked as Verified, DeviceFingerprint, Question, Request, WallTime, Warrant, WarrantError,
-};
+use clew_evidence::{Question, Request, WallTime, Warrant, WarrantError};
 use clew_keys::TrusteeKeyFile;
 use clew_log::entry::Answer;
 use clew_log::{Policy, Proof};
-use clew_packet::Timestamp;
 use clew_trustee::approval::{Shown, ShownLog, Unapproved};
 use clew_trustee::policy::Waivable;
 use clew_trustee::request::{
@@ -29,18 +25,12 @@ use std::time::Duration;
 
 /// Most steps of one turn: more than a request has.
 const STEPS_MAX: usize = 16;
-/// Most numbers of packets that a review has: more than a signature covers.
-const PACKETS_MAX: usize = 1_024;
 /// The rules `case`, `packet` and `trustee-key` (`spec/opening.md` 3.1).
 pub const RULE_CASE: u8 = 28;
 const RULE_PACKET: u8 = 29;
 const RULE_KEY: u8 = 30;
 /// The rule `queue`.
 pub const RULE_QUEUE: u8 = 33;
-const QUEUED: &str =
-    "as many requests of this requester as are looked at wait for a decision (rule queue)";
-/// Most posts of one request that say what was found.
-const REVIEWS_MAX: u32 = 16;
 /// For how long a request is kept open after its warrant ended.
 const KEPT_AFTER: Duration = Duration::from_secs(7 * 86_400);
 
@@ -76,10 +66,12 @@ pub struct Open<'a> {
     pub topic: &'a [u8; 32],
     pub record: Record,
     pub case: CaseFile,
-    requester: [u8; 32],
-    logged: WallTime,
+    pub requester: [u8; 32],
+    pub logged: WallTime,
+    /// The statement of the request's entry.
+    pub entry: [u8; 32],
     /// Whether the requester may have one more request that is not decided.
-    has_room: bool,
+    pub has_room: bool,
     pub key: &'a TrusteeKeyFile,
     pub responder: Responder<'a>,
 }
@@ -116,6 +108,7 @@ pub async fn turn(
         case: found.case,
         requester: found.requester,
         logged: found.logged,
+        entry: found.entry,
         key,
         responder,
     };
@@ -208,7 +201,7 @@ impl Open<'_> {
         let group = self.answering.group.id().0;
         let (place, by) = (self.case.place.get(), self.responder.trusteeship());
         let order = self.record.order()?;
-        Ok(order.and_then(|order| order::read(&order, (own, group), (place, by))))
+        Ok(order.and_then(|order| order::read(&order, (own, group), (place, self.entry, by))))
     }
 
     /// One step. Returns a line for the operator, or `None` if nothing is to do now.
@@ -216,7 +209,11 @@ impl Open<'_> {
         let done = self.done()?;
         let review = self.record.review()?;
         let is_open = done.order.is_none() && done.decision.is_none();
-        let is_due = review.is_none_or(|review| is_open && review.is_due(clock::now_ns()));
+        let is_due = review.is_none_or(|review| {
+            // A better case came: the order about the other one is none about this one.
+            let is_other = review.place != self.case.place.get() && done.decision.is_none();
+            is_other || (is_open && review.is_due(clock::now_ns()))
+        });
         if !done.is_reviewed || is_due {
             return self.review().await;
         }
@@ -224,7 +221,7 @@ impl Open<'_> {
         let group = self.answering.group;
         let policy = self.any_age()?;
         let now = clock::now_ns() / 1_000_000_000;
-        let of = (self.case.place.get(), self.key.since);
+        let of = (self.case.place.get(), &self.entry, self.key.since);
         let decided = decided(posts, &policy, &group.id().0, of, now);
         let threshold = warrant.as_ref().and_then(|_| self.threshold());
         let seen = RequestView {
@@ -287,84 +284,14 @@ impl Open<'_> {
         Some(epoch.quorum.threshold())
     }
 
-    /// Checks everything that can be checked before the operator decides, and posts what is new of it.
-    async fn review(&self) -> Result<Option<String>, Failure> {
-        let checked = match self.has_room {
-            true => self.checked().await,
-            false => Err(Stop::Rule(RULE_QUEUE, QUEUED.to_owned())),
-        };
-        let (answer, why) = match checked {
-            Ok(()) => (1, None),
-            Err(Stop::Rule(rule, why)) => (rule, Some(why)),
-            Err(Stop::Later(failure)) => return Err(failure),
-            Err(Stop::Lost(why)) => return Err(Failure::new(why)),
-        };
-        let (now, known) = (clock::now_ns(), self.record.review()?);
-        let is_news = known.as_ref().is_none_or(|known| known.answer != answer);
-        let (looks, posted) = known.map_or((0, 0), |known| (known.looks, known.posted));
-        let is_said = is_news && posted < REVIEWS_MAX;
-        let review = Reviewed {
-            id: Hex(self.topic).to_string(),
-            place: self.case.place.get(),
-            logged: self.logged.as_nanos(),
-            since: self.key.since,
-            trustee: self.key.trustee().index(),
-            requester: DeviceFingerprint::of(&self.requester).to_string(),
-            answer,
-            why,
-            checked: now,
-            looks: looks.saturating_add(1),
-            posted: posted + u32::from(is_said),
-            warrant: self.facts(),
-        };
-        let message = Message::Reviewed {
-            time: WallTime::from_nanos(now),
-            trustee: self.key.trustee(),
-            answer: match answer {
-                1 => Answer::Yes,
-                rule => Answer::No(rule),
-            },
-        };
-        // The message first: without a review it is made again.
-        if is_said {
-            self.record.put_message(REVIEWED, &message)?;
-        }
-        self.record.put_review(&review)?;
-        if !is_said {
-            return Ok(None);
-        }
-        self.answering.exchange.say(*self.topic, &message).await?;
-        let id = short(self.topic);
-        Ok(Some(match &review.why {
-            None => format!("request {id} waits for you: clew trustee list DIR"),
-            Some(why) => format!("request {id}: {why}"),
-        }))
-    }
-
-    async fn checked(&self) -> Result<(), Stop> {
-        self.record.put_packets(&self.case.capture)?;
-        let asked = self.asked()?;
-        let view = LogView::new(self.answering, &self.responder).await?;
-        let proof = view.proof(self.case.place.get()).await?;
-        let request = asked.request.clone().at_place(self.case.place);
-        let packet = asked.evidence.packet();
-        let case = self.shown(&request, &packet, (&view, &proof, None));
-        self.responder.review(case, clock::now_ns())?;
-        if let Some((found, base)) = candidate(&asked.machine)? {
-            let verified = Verified::new(self.answering.group, &request, &packet);
-            let verified = verified.map_err(TrusteeError::from)?;
-            let group = self.answering.group;
-            let checked = verified.check_candidate(group, &request, &found, &base);
-            checked.map_err(TrusteeError::from)?;
-        }
-        Ok(())
-    }
-
     /// The request, made of the warrant and of the packet.
     pub fn asked(&self) -> Result<Asked, Stop> {
         let (group, frame) = (self.answering.group, self.case.frame.into());
         let machine = self.case.machine.clone();
         let path = self.record.packets();
+        if !path.exists() {
+            self.record.put_packets(&self.case.capture)?;
+        }
         let asked = Asked::new(group, &self.case.warrant, &path, frame, machine);
         let asked = asked.map_err(|error| match error {
             NotAsked::Warrant(error) => {
@@ -408,38 +335,6 @@ impl Open<'_> {
                 }),
             },
         }
-    }
-
-    fn facts(&self) -> Option<Facts> {
-        let warrant = Warrant::decode(&self.case.warrant).ok()?;
-        let (draft, machine) = (warrant.draft(), candidate(&self.case.machine).ok()?);
-        let (group, frame) = (self.answering.group, self.case.frame.into());
-        let path = self.record.packets();
-        let asked = Asked::new(group, &self.case.warrant, &path, frame, None).ok();
-        let signed = asked.as_ref().map(|asked| asked.evidence.summary.timestamp);
-        let signed = signed.filter(|time| *time != Timestamp::NONE);
-        let covers = asked.and_then(|asked| Coverage::of_all(&path, &[asked.evidence]).ok());
-        let covers = covers.and_then(|all| all.into_iter().next());
-        let packets = covers.iter().flat_map(|own| own.packets.iter().copied());
-        Some(Facts {
-            packets: packets.take(PACKETS_MAX).collect(),
-            original: self.case.original,
-            asks: match draft.scope.question {
-                Question::Opening => "opening",
-                Question::Match { .. } => "match",
-            }
-            .to_owned(),
-            reference: draft.reference.to_string(),
-            requester: draft.requester.name.to_string(),
-            issuer: warrant.issuer_name().to_string(),
-            issuer_key: DeviceFingerprint::of(warrant.issuer()).to_string(),
-            issued: Some(draft.issued.as_nanos()),
-            expires: draft.expires.as_nanos(),
-            signed: signed.map(|time| time.0),
-            signatures: draft.scope.digests.len(),
-            covers: covers.as_ref().map(Coverage::sentence).unwrap_or_default(),
-            machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
-        })
     }
 }
 
