@@ -4,6 +4,7 @@
 //! [`router`] has the paths of `spec/manager-service.md`. [`ManagerClient`] is the device's side, and
 //! [`follow`] brings a group file to what the feed has.
 
+mod attempts;
 mod behind;
 mod client;
 mod feed;

@@ -1,6 +1,7 @@
 //! The thread that owns the store.
 
 use super::Metrics;
+use super::attempts::{ATTEMPTS_TIME, Attempts};
 use super::feed::{Feed, etag};
 use super::log::ManagedLog;
 use super::metrics::count;
@@ -15,7 +16,7 @@ use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
 use clew_wire::WallTime;
 use rand_core::CryptoRng;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -28,12 +29,6 @@ pub const QUEUE_MAX: usize = 1_024;
 
 /// How long a committed change waits at most before it is published, if the disk is not slower.
 pub const PUBLISH_LAG: Duration = Duration::from_millis(200);
-
-/// Most rounds of one invitation within [`ATTEMPTS_TIME`].
-const ATTEMPTS_MAX: u32 = 64;
-const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
-/// Invitations whose attempts are counted at once.
-const ATTEMPTED_MAX: usize = 1 << 16;
 
 /// For how long rounds that could not be written are told, while nobody tries again.
 const UNWRITTEN_TIME: Duration = Duration::from_secs(60);
@@ -153,7 +148,7 @@ impl Manager {
             metrics: Arc::clone(&manager.metrics),
             sender,
             refusals: Arc::clone(&manager.refusals),
-            attempts: HashMap::new(),
+            attempts: Attempts::default(),
             dirty: false,
             failing: BTreeMap::new(),
             not_before: Instant::now(),
@@ -209,8 +204,7 @@ struct Worker<R> {
     sender: Option<Sender>,
     /// Rounds that were refused, by rule: there are as many rules as [`problem`] names.
     refusals: Arc<Mutex<BTreeMap<String, u64>>>,
-    /// By invitation: how many rounds since when.
-    attempts: HashMap<[u8; 32], (u32, Instant)>,
+    attempts: Attempts,
     /// A change is not published yet.
     dirty: bool,
     /// When the newest epoch was made, nanoseconds since 1970.
@@ -253,7 +247,7 @@ impl<R: CryptoRng> Worker<R> {
                 let _ = job.answer.send(Err(halted()));
                 continue;
             }
-            match self.try_once(nonce(&job.round)) {
+            match self.attempts.take(nonce(&job.round)) {
                 true => {
                     rounds.push(job.round);
                     answers.push(job.answer);
@@ -300,24 +294,6 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Whether another round of an invitation is looked at: then it counts.
-    fn try_once(&mut self, nonce: [u8; 32]) -> bool {
-        if self.attempts.len() >= ATTEMPTED_MAX {
-            self.attempts
-                .retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
-        }
-        if self.attempts.len() >= ATTEMPTED_MAX {
-            self.attempts.clear();
-        }
-        let entry = self.attempts.entry(nonce).or_insert((0, Instant::now()));
-        if entry.1.elapsed() > ATTEMPTS_TIME {
-            *entry = (0, Instant::now());
-        }
-        let may = entry.0 < ATTEMPTS_MAX;
-        entry.0 += u32::from(may);
-        may
-    }
-
     /// Counts what came of a round. Invitations that there are not are not counted: anybody invents them.
     fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
         match answered {
@@ -328,7 +304,7 @@ impl<R: CryptoRng> Worker<R> {
             answered,
             Err(StoreError::NoInvitation | StoreError::NoFactory)
         ) {
-            self.attempts.remove(&nonce);
+            self.attempts.forget(&nonce);
         }
     }
 

@@ -213,7 +213,10 @@ async fn managed(
             mention!("warning: the group's log does not answer: {error}");
             mention!("whether it has entries that this store lacks is found out later");
         }
-        compared => compared.map_err(|error| behind(arguments, error))?,
+        compared => {
+            compared.map_err(|error| behind(arguments, error))?;
+            store.resume()?;
+        }
     }
     Ok(Some(log))
 }
