@@ -138,6 +138,10 @@ pub enum StoreError {
     /// Another request has answered this invitation.
     #[error("another request already answered this invitation and got an offer")]
     OtherRequest,
+    /// Another process answered this invitation while this one did. The same round again gets the offer, if
+    /// it was the same request.
+    #[error("another process answered this invitation meanwhile")]
+    AnsweredMeanwhile,
     /// The join has no offer yet that could be accepted.
     #[error("this join does not have an offer yet")]
     NotOffered,
@@ -193,6 +197,9 @@ pub enum StoreError {
     /// No author in force has that name.
     #[error("no author is called {0}")]
     NoAuthor(String),
+    /// No opening key begins with that epoch.
+    #[error("no opening key of the group begins with epoch {0}")]
+    NoOpeningKey(u32),
     /// The manager's key is no author's.
     #[error("the manager's key does not get a role")]
     AuthorIsManager,
@@ -300,6 +307,14 @@ impl StoreError {
                 | Self::Unanswered(_)
                 | Self::Unreachable { .. }
         )
+    }
+
+    /// Whether a server answered, and let nobody in: another user, or another database than it has.
+    pub fn is_refused_by_server(&self) -> bool {
+        match self {
+            Self::Unreachable { error, .. } => crate::storage::is_refusal(&**error),
+            _ => false,
+        }
     }
 
     /// Whether the disk is full, of this host or of the database's server.

@@ -96,6 +96,8 @@ async fn a_log_whose_clock_is_wrong_adds_nothing() {
             unreachable!("it is halted");
         };
         assert!(why.contains("1 hour"), "{why}");
+        // Whose clock, and what this one says.
+        assert!(why.contains("UTC") && why.contains("(w0)"), "{why}");
     }
     // One of three witnesses cannot stop it; two of them can.
     assert_eq!(comes_to(&[right, ahead, right], 2).await, Status::Open);

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::{self, Config, Target, UserId};
@@ -11,7 +12,7 @@ use clew_tunnel::record::{Record, UserSecret};
 use clew_tunnel::wire::values::CallWriter;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::client_program::{ClientCommand, ClientProgram, bind};
+use crate::client_program::{ClientCommand, ClientProgram, Watchers, bind};
 use crate::clock::{self, Clock};
 use crate::connection::{self, Connection};
 use crate::driver::Driver;
@@ -39,6 +40,7 @@ pub struct Tunnel {
     packet: usize,
     commands: mpsc::UnboundedSender<ClientCommand>,
     state: watch::Receiver<State>,
+    newer: watch::Receiver<Option<Record>>,
 }
 
 /// Whether a tunnel is there.
@@ -141,15 +143,21 @@ impl Client {
         tunnel
     }
 
-    fn tunnel(&self) -> (Tunnel, watch::Sender<State>) {
+    fn tunnel(&self) -> (Tunnel, Watchers) {
         let (tell, state) = watch::channel(State::Opening);
+        let (tell_newer, newer) = watch::channel(None);
         let tunnel = Tunnel {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             packet: self.packet,
             commands: self.commands.clone(),
             state,
+            newer,
         };
-        (tunnel, tell)
+        let watchers = Watchers {
+            state: tell,
+            newer: tell_newer,
+        };
+        (tunnel, watchers)
     }
 
     /// Waits until its driver has said its last words. It does so once all tunnels and connections were dropped,
@@ -241,6 +249,22 @@ impl Tunnel {
     /// Returns the tunnel's state, as it changes.
     pub fn state(&self) -> watch::Receiver<State> {
         self.state.clone()
+    }
+
+    /// Returns a newer record of the server than the one that the tunnel was opened with, if the server gave
+    /// one: it is verified.
+    pub fn newer(&self) -> Option<Record> {
+        self.newer.borrow().clone()
+    }
+
+    /// Returns whether a new connection may as well be in this tunnel: it has fewer than `most`, and its server
+    /// was heard within `quiet`. A new tunnel's first packet is no later, and a server that began anew takes
+    /// it, while it does not know this tunnel any more.
+    pub async fn is_ready(&self, most: usize, quiet: Duration) -> bool {
+        let (tell, told) = oneshot::channel();
+        let ask = ClientCommand::IsReady(self.number, most, quiet, tell);
+        let _ = self.commands.send(ask);
+        told.await.unwrap_or(false)
     }
 
     /// Asks a directory for a host's record, which the caller has to verify.

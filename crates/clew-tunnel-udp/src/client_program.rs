@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use clew_tunnel::Reason;
 use clew_tunnel::engine::Now;
@@ -27,13 +28,21 @@ pub(crate) enum ClientCommand {
     All(Vec<ClientCommand>),
     User(UserSecret, oneshot::Sender<UserId>),
     /// Opens a tunnel; or prepares it alone.
-    Open(u64, Box<Target>, watch::Sender<State>, bool),
+    Open(u64, Box<Target>, Watchers, bool),
     Connect(u64, String, Option<UserId>, DriverEnd),
     Say(ends::Key, Message),
     Lookup(u64, Option<[u8; 32]>, String, Replied),
     Register(u64, Box<Record>, Replied),
+    /// Whether another connection may be in a tunnel, which has so many at most, and was heard so lately.
+    IsReady(u64, usize, Duration, oneshot::Sender<bool>),
     Move(u64),
     Close(u64),
+}
+
+/// What a tunnel's holder is told of it.
+pub(crate) struct Watchers {
+    pub(crate) state: watch::Sender<State>,
+    pub(crate) newer: watch::Sender<Option<Record>>,
 }
 
 impl From<Ask> for ClientCommand {
@@ -66,6 +75,7 @@ pub(crate) struct ClientProgram {
 struct Opened {
     id: TunnelId,
     state: watch::Sender<State>,
+    newer: watch::Sender<Option<Record>>,
     /// Who waits for answers, in order.
     asked: VecDeque<Replied>,
     socket: u32,
@@ -83,6 +93,12 @@ impl Program<client::Client> for ClientProgram {
             Event::Closed(id) => self.ends.closed(engine, id),
             Event::Accepted(id) => self.ends.decided(id, Decision::Taken),
             Event::Refused(id) => self.ends.decided(id, Decision::Refused),
+            Event::Unheard(id) => self.ends.decided(id, Decision::Unheard),
+            Event::Newer { tunnel, record } => {
+                if let Some(opened) = self.find(tunnel) {
+                    opened.newer.send_replace(Some(*record));
+                }
+            }
             Event::Opened(tunnel) => self.tell(tunnel, State::Open),
             Event::Silent(tunnel) => self.tell(tunnel, State::Silent),
             Event::Reply { tunnel, reply } => {
@@ -117,19 +133,27 @@ impl Program<client::Client> for ClientProgram {
             ClientCommand::User(secret, tell) => {
                 let _ = tell.send(engine.add_user(secret));
             }
-            ClientCommand::Open(number, target, state, is_prepared) => {
+            ClientCommand::Open(number, target, watchers, is_prepared) => {
                 let opened = match is_prepared {
                     true => engine.prepare(now, *target, 0),
                     false => engine.open(now, *target, 0),
                 };
-                self.opened(number, opened, state);
+                self.opened(number, opened, watchers);
             }
             ClientCommand::Connect(number, service, user, hand) => {
-                if let Some(opened) = self.tunnels.get(&number)
-                    && let Ok(id) = engine.connect(&now, opened.id, &service, user)
-                {
-                    self.ends.add(id, hand);
+                let opened = self.tunnels.get(&number);
+                let connect = |opened: &Opened| engine.connect(&now, opened.id, &service, user);
+                match opened.map(connect) {
+                    Some(Ok(id)) => self.ends.add(id, hand),
+                    Some(Err(Reason::BadService)) => {}
+                    _ => hand.unheard(),
                 }
+            }
+            ClientCommand::IsReady(number, most, quiet, tell) => {
+                let opened = self.tunnels.get(&number);
+                let is_ready =
+                    opened.is_some_and(|opened| engine.is_ready(&now, opened.id, most, quiet));
+                let _ = tell.send(is_ready);
             }
             ClientCommand::Say(key, message) => self.ends.say(engine, key, &message),
             ClientCommand::Lookup(number, signing, hostname, tell) => {
@@ -203,7 +227,8 @@ impl ClientProgram {
         }
     }
 
-    fn opened(&mut self, number: u64, id: Result<TunnelId, Reason>, state: watch::Sender<State>) {
+    fn opened(&mut self, number: u64, id: Result<TunnelId, Reason>, watchers: Watchers) {
+        let Watchers { state, newer } = watchers;
         match id {
             Err(reason) => {
                 state.send_replace(State::Gone(Some(reason)));
@@ -213,6 +238,7 @@ impl ClientProgram {
                 let opened = Opened {
                     id,
                     state,
+                    newer,
                     asked: VecDeque::new(),
                     socket: 0,
                 };

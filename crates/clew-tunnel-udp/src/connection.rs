@@ -97,13 +97,14 @@ impl Connection {
     /// connections it is no question.
     ///
     /// # Errors
-    /// [`Error::Declined`] if it did not; [`Error::Gone`].
+    /// [`Error::Declined`] if it did not; [`Error::Unheard`] if it was not asked; [`Error::Gone`].
     pub fn taken(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let mut decision = self.decision.clone();
         async move {
             let decided = decision.wait_for(|decision| *decision != Decision::Waiting);
             match decided.await.map(|decision| *decision) {
                 Ok(Decision::Taken) => Ok(()),
+                Ok(Decision::Unheard) => Err(Error::Unheard),
                 Ok(_) => Err(Error::Declined),
                 Err(_) => Err(Error::Gone),
             }

@@ -1,6 +1,6 @@
 //! The connections of a driver's program, as their holders elsewhere have them.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -43,6 +43,8 @@ pub(crate) enum Decision {
     Waiting,
     Taken,
     Refused,
+    /// It was never asked, or closed the tunnel before it received the question.
+    Unheard,
 }
 
 /// A connection, at its holder.
@@ -74,6 +76,11 @@ pub(crate) struct DriverEnd {
 }
 
 impl DriverEnd {
+    /// The connection cannot be asked for in this tunnel.
+    pub(crate) fn unheard(self) {
+        self.decision.send_replace(Decision::Unheard);
+    }
+
     /// Brings what came to the holder. Whether that was the last of it.
     fn bring(&mut self, engine: &mut impl Engine, id: ConnectionId) -> bool {
         loop {
@@ -152,12 +159,12 @@ impl DriverEnds {
         self.ends.insert(id, hand);
     }
 
-    /// Records that the server took or refused a connection. One that was refused is removed.
+    /// Records what became of the request for a connection. One that was not taken is removed.
     pub(crate) fn decided(&mut self, id: ConnectionId, decision: Decision) {
         if let Some(hand) = self.ends.get(&id) {
             hand.decision.send_replace(decision);
         }
-        if decision == Decision::Refused {
+        if decision != Decision::Taken {
             self.remove(id);
         }
     }
@@ -167,11 +174,6 @@ impl DriverEnds {
         if let Some(hand) = self.ends.remove(&id) {
             self.ids.remove(&hand.key);
         }
-    }
-
-    /// The tunnels that have connections.
-    pub(crate) fn tunnels(&self) -> BTreeSet<TunnelId> {
-        self.ends.keys().map(|id| id.tunnel).collect()
     }
 
     /// Removes a tunnel with all its connections.

@@ -11,6 +11,9 @@ pub enum Error {
     Refused(Reason),
     /// By the server: there is no such service, or not for this user. It does not say which.
     Declined,
+    /// By the server, which had not received the request for the connection: it may be asked for again, in
+    /// another tunnel.
+    Unheard,
     /// The connection, its tunnel or its driver has ended.
     Gone,
     /// The system's.
@@ -22,6 +25,9 @@ impl fmt::Display for Error {
         match self {
             Self::Refused(reason) => write!(f, "refused: {reason}"),
             Self::Declined => f.write_str("the server refused the connection"),
+            Self::Unheard => {
+                f.write_str("the server ended the tunnel before it heard of the connection")
+            }
             Self::Gone => f.write_str("the connection has ended"),
             Self::Io(error) => error.fmt(f),
         }

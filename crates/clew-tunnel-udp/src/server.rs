@@ -28,6 +28,9 @@ use crate::sockets::{Socket, Sockets};
 /// Connections that wait for [`Server::accept`]; more are refused (`busy`).
 const WAITING: usize = 1_024;
 
+/// Tunnels that a server closes before it sends what it has to say to them.
+const CLOSED_AT_ONCE: usize = 1_024;
+
 /// A server: one engine, its sockets and the task that drives them. It ends when it is dropped.
 pub struct Server {
     incoming: mpsc::Receiver<Incoming>,
@@ -178,7 +181,7 @@ impl Server {
         record.clone()
     }
 
-    /// Closes the tunnels that have connections, so that their clients learn it at once, and ends.
+    /// Closes all tunnels, so that their clients learn it at once, and ends.
     pub async fn end(self) {
         for commands in &self.channels {
             let (tell, told) = oneshot::channel();
@@ -297,8 +300,15 @@ struct Service {
     /// Longest packet.
     packet: usize,
     here: OwnShard<ServerCommand>,
+    ending: Option<Ending>,
+}
+
+/// The server takes nothing more: its tunnels are told.
+struct Ending {
     /// Who waits until the last word is said.
-    ending: Option<oneshot::Sender<()>>,
+    tell: oneshot::Sender<()>,
+    /// Not all tunnels were told.
+    has_more: bool,
 }
 
 impl Program<server::Server> for Service {
@@ -333,7 +343,7 @@ impl Program<server::Server> for Service {
     fn command(
         &mut self,
         engine: &mut server::Server,
-        mut now: Now<'_>,
+        now: Now<'_>,
         command: ServerCommand,
     ) -> Vec<Socket> {
         match command {
@@ -362,16 +372,20 @@ impl Program<server::Server> for Service {
                 }
             }
             ServerCommand::End(tell) => {
-                for tunnel in self.ends.tunnels() {
-                    engine.close_tunnel(now.again(), tunnel);
-                }
-                self.ending = Some(tell);
+                self.ending = Some(Ending {
+                    tell,
+                    has_more: engine.close_some(now, CLOSED_AT_ONCE),
+                });
             }
         }
         Vec::new()
     }
 
     fn screen(&mut self, engine: &mut server::Server, peer: SocketAddr, datagram: &[u8]) -> bool {
+        if self.ending.is_some() {
+            engine.count(Reason::Busy);
+            return false;
+        }
         let Some(tid) = tid(datagram).filter(|tid| !engine.has_tid(*tid)) else {
             return true;
         };
@@ -393,13 +407,23 @@ impl Program<server::Server> for Service {
             self.watched.hurry();
         }
         self.watched.settled(engine, &now);
-        if let Some(ending) = self.ending.take() {
-            let _ = ending.send(());
+        match &mut self.ending {
+            Some(ending) if ending.has_more => {
+                ending.has_more = engine.close_some(now, CLOSED_AT_ONCE);
+            }
+            Some(_) => {
+                if let Some(ending) = self.ending.take() {
+                    let _ = ending.tell.send(());
+                }
+            }
+            None => {}
         }
     }
 
     fn due(&self) -> Option<Instant> {
-        self.watched.due()
+        // What is to be said to the next tunnels is said at once.
+        let ending = self.ending.as_ref().map(|_| Instant::default());
+        ending.or_else(|| self.watched.due())
     }
 }
 

@@ -68,10 +68,12 @@ pub const CONTROL_MAX: usize = 16 << 10;
 pub(crate) const RTO_FIRST: Duration = Duration::from_secs(1);
 /// Its least length.
 pub(crate) const RTO_MIN: Duration = Duration::from_millis(200);
-/// Its greatest.
-pub(crate) const RTO_MAX: Duration = Duration::from_secs(60);
+/// Its greatest, unless round trips are longer.
+pub(crate) const RTO_MAX: Duration = Duration::from_secs(2);
 /// How long an ack waits for a packet to go with.
 pub(crate) const ACK_DELAY: Duration = Duration::from_millis(25);
+/// The longest pause before an initiation packet is sent again.
+pub(crate) const SEND_PAUSE: Duration = Duration::from_secs(2);
 /// How often an initiation packet is sent to one address before the next is tried.
 pub(crate) const SENDS_EACH: u32 = 3;
 /// When an attempt to open a tunnel ends.
@@ -80,6 +82,10 @@ pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(20);
 pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(300);
 /// How long something may be unanswered, at least, before a client takes the server for silent.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(3);
+/// How long something may be unanswered before a client rekeys, which a server that began anew answers.
+pub(crate) const PROBE_AFTER: Duration = Duration::from_millis(500);
+/// How long a client that rekeys waits for another word after a stale-key answer.
+pub const STALE_WAIT: Duration = Duration::from_millis(1_500);
 /// How long a client with a connection hears nothing before it says that it is there: less than
 /// NATs remember.
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(25);
@@ -93,6 +99,14 @@ pub(crate) const PUZZ_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const TUNNELS_MAX: usize = 100_000;
 /// Initiation packets that wait for their keys.
 pub(crate) const KEY_QUEUE: usize = 4_096;
+/// Tunnels whose clients have not shown yet that they receive at their addresses.
+pub const UNPROVEN_MAX: usize = 256;
+/// How long such a tunnel has time for that.
+pub const UNPROVEN_LIFE: Duration = Duration::from_secs(8);
+/// When the client of such a tunnel is asked, if nothing else has shown it.
+pub(crate) const UNPROVEN_ASK: Duration = Duration::from_secs(1);
+/// Bytes that such a tunnel may bring.
+pub const UNPROVEN_BYTES: usize = 32 << 10;
 /// Connections of a tunnel.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Longest packet that is sent where nothing better is known of the path, in bytes.
@@ -120,6 +134,6 @@ pub const CLIENT_IDLE: Duration = Duration::from_secs(300);
 /// Life of a tunnel under the boxing key.
 pub(crate) const T1_LIFE: Duration = Duration::from_secs(10);
 /// How long a tunnel is silent before a server that is half full asks whether it is there.
-pub(crate) const PROBE_IDLE: Duration = Duration::from_secs(120);
+pub const PROBE_IDLE: Duration = Duration::from_secs(120);
 /// How long a server keeps a silent tunnel.
-pub(crate) const IDLE_MAX: Duration = Duration::from_secs(86_400);
+pub const IDLE_MAX: Duration = Duration::from_secs(86_400);

@@ -5,6 +5,7 @@ use crate::output::{OutputError, STANDARD_STREAM};
 use clew_engine::{SignError, captures};
 use clew_keys::files::directory;
 use clew_manager::StoreError;
+use clew_service::http::ClientError;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -55,6 +56,8 @@ pub struct Failure {
     pub hint: Option<String>,
     /// Nearly always [`Status::CouldNotTell`].
     pub status: Status,
+    /// Whether the same may work later, though nobody does anything: a service did not answer.
+    pub may_pass: bool,
 }
 
 impl Failure {
@@ -64,6 +67,15 @@ impl Failure {
             message: message.to_string(),
             hint: None,
             status: Status::CouldNotTell,
+            may_pass: false,
+        }
+    }
+
+    /// A service did not answer, or refused.
+    pub fn unanswered(error: &ClientError) -> Self {
+        Self {
+            may_pass: error.may_pass(),
+            ..Self::new(error)
         }
     }
 
@@ -206,7 +218,7 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
-        StoreError::RegisterMoved => "run the command again",
+        StoreError::RegisterMoved | StoreError::AnsweredMeanwhile => "run the command again",
         StoreError::Busy(_) => "wait for the other command, then run this one again",
         StoreError::Served(_) => "stop that service first, and start it again afterwards",
         StoreError::OtherHistory(_) => {
@@ -243,7 +255,11 @@ fn stored(error: &StoreError) -> Option<&'static str> {
         }
         StoreError::Backup(_) => "use another backup, or a disk with more room",
         StoreError::DatabaseUrl(_) | StoreError::OtherHost => {
-            "use a URL such as postgres://clew@%2Frun%2Fpostgresql/clew"
+            "use a URL such as postgres://USER@%2Frun%2Fpostgresql/clew, with the user who runs this command"
+        }
+        StoreError::Unreachable { .. } if error.is_refused_by_server() => {
+            "the server runs and refuses: use a URL with a user and a database that it has. By its socket, the \
+             user is usually the system's user who runs this command"
         }
         StoreError::Unreachable { .. } | StoreError::Lost(_) | StoreError::Silent(_) => {
             "start the database, then run the command again"

@@ -97,9 +97,9 @@ impl Store {
         let secrets: Vec<_> = of_prefix
             .map(|factory| issuer.factory_secret(&factory.id))
             .collect();
-        for invitation in transaction.invitations()? {
+        for name in transaction.invited(prefix.as_str())? {
             for secret in &secrets {
-                transaction.withdraw_nonce(&factory_nonce(secret, &invitation.name))?;
+                transaction.withdraw_nonce(&factory_nonce(secret, &name))?;
             }
         }
         match transaction.remove_factories(prefix.as_str())? {

@@ -40,6 +40,22 @@ impl Store {
         self.db.invitations()
     }
 
+    /// How many invitations are open, and how many of these have an offer.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn count_invitations(&self) -> Result<(u64, u64), StoreError> {
+        self.db.count_invitations()
+    }
+
+    /// Whether an invitation of that name is open.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn is_invited(&self, name: &Name) -> Result<bool, StoreError> {
+        self.db.is_invited(name.as_str())
+    }
+
     /// Withdraws the open invitations of a name, and returns how many there were. A device that answers
     /// one, or accepts its offer, is refused from now on.
     ///

@@ -8,6 +8,9 @@ use clew_keys::TextFile;
 use clew_keys::join::{ClaimFile, CredentialFile, InvitationFile, OfferFile};
 use clew_log::{KeyKind, VerifierKey};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, Store, StoreError};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng as _, TryCryptoRng, TryRng};
+use std::convert::Infallible;
 
 const HOUR: u64 = 3_600_000_000_000;
 
@@ -170,6 +173,62 @@ fn many_join_in_one_commit_while_another_process_works() {
     let again = acme.store.outbox(1_000).unwrap();
     assert_eq!(again[..waiting.len()], waiting);
     assert_eq!(again.len(), waiting.len() + 2);
+}
+
+/// Randomness for offers; another process answers one of the invitations when the first is drawn.
+struct Raced<F: FnMut()> {
+    rng: ChaCha20Rng,
+    first: Option<F>,
+}
+
+impl<F: FnMut()> TryRng for Raced<F> {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.rng.next_u32())
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.rng.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.first.take().into_iter().for_each(|mut first| first());
+        self.rng.fill_bytes(out);
+        Ok(())
+    }
+}
+
+impl<F: FnMut()> TryCryptoRng for Raced<F> {}
+
+/// An invitation that another process answers meanwhile is that round's matter alone.
+#[test]
+fn a_raced_offer_spoils_no_other() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let far: Vec<Far> = (0..2)
+        .map(|i| Far::new(&acme.invite(&format!("far-{i}")), &group, 10 + i))
+        .collect();
+    let asked = |far: &Far| JoinRound::Request(far.request());
+    let mut other = Store::open(&acme.dir).unwrap();
+    let mut rng = Raced {
+        rng: rng(5),
+        first: Some(|| {
+            let rounds = vec![asked(&far[0])];
+            let answers = other.answer(&acme.issuer, rounds, LATER, &mut rng(6));
+            offer(answers.unwrap().remove(0));
+        }),
+    };
+    let rounds = far.iter().map(asked).collect();
+    let answers = acme.store.answer(&acme.issuer, rounds, LATER, &mut rng);
+    let [raced, alone] = answers.unwrap().try_into().unwrap();
+    assert!(
+        matches!(raced, Err(StoreError::AnsweredMeanwhile)),
+        "{raced:?}"
+    );
+    offer(alone);
+    // Asked again, it is the same request.
+    offer(acme.rounds(vec![asked(&far[0])], 7).remove(0));
 }
 
 #[test]

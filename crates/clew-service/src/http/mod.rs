@@ -14,10 +14,11 @@ mod refusal;
 mod server;
 mod tls;
 mod url;
+mod whole;
 
 pub use axum::Router;
 pub use certificate::{Certificate, CertificateError};
-pub use client::{Answer, Client, ClientError};
+pub use client::{Answer, Client, ClientError, UNKNOWN_REFUSAL};
 pub(crate) use connections::host;
 pub use pin::Pin;
 pub use problem::Problem;

@@ -59,7 +59,7 @@ pub(super) fn problem(error: &StoreError) -> Problem {
                 "the manager's clock differs from what it has seen: nobody joins until it is set";
             return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "clock", why);
         }
-        StoreError::Busy(_) => {
+        StoreError::Busy(_) | StoreError::AnsweredMeanwhile => {
             return Problem::busy(BUSY_SECONDS, "the store is busy");
         }
         error if error.is_disk_full() => {

@@ -1,12 +1,12 @@
 //! The thread that owns the store.
 
 use super::Metrics;
-use super::attempts::{ATTEMPTS_TIME, Attempts};
+use super::attempts::Attempts;
 use super::feed::{Feed, etag};
 use super::log::ManagedLog;
 use super::metrics::count;
 use super::proofs::Proofs;
-use super::refusal::{BUSY_SECONDS, halted, problem, too_many_attempts};
+use super::refusal::{BUSY_SECONDS, halted, problem};
 use super::sender::Sender;
 use super::waits::Waits;
 use crate::http::Problem;
@@ -16,7 +16,7 @@ use clew_keys::{IssuerKeyFile, TextFile};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, ROUNDS_MAX, Store, StoreError};
 use clew_wire::WallTime;
 use rand_core::CryptoRng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -182,7 +182,7 @@ fn stopped() -> Problem {
 }
 
 fn feed_of(store: &Store, bytes: &[u8]) -> Result<Feed, StoreError> {
-    let feed = Feed::new(store.group(), bytes);
+    let feed = Feed::new(store.group().id(), bytes);
     feed.map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
@@ -241,22 +241,23 @@ impl<R: CryptoRng> Worker<R> {
     fn batch(&mut self, first: Job, jobs: &Receiver<Job>) {
         let mut rounds = Vec::new();
         let mut answers = Vec::new();
+        let mut batched = HashMap::<[u8; 32], u32>::new();
         let is_halted = self.sender.as_ref().is_some_and(Sender::is_halted);
         for job in std::iter::once(first).chain(jobs.try_iter().take(ROUNDS_MAX - 1)) {
             if is_halted {
                 let _ = job.answer.send(Err(halted()));
                 continue;
             }
-            match self.attempts.take(nonce(&job.round)) {
-                true => {
+            let before = batched.entry(nonce(&job.round)).or_default();
+            match self.attempts.take(nonce(&job.round), *before) {
+                Ok(()) => {
+                    *before += 1;
                     rounds.push(job.round);
                     answers.push(job.answer);
                 }
-                false => {
+                Err(problem) => {
                     count(&self.metrics.refused);
-                    let _ = job
-                        .answer
-                        .send(Err(self.refused(too_many_attempts(ATTEMPTS_TIME))));
+                    let _ = job.answer.send(Err(self.refused(problem)));
                 }
             }
         }
@@ -398,14 +399,8 @@ impl<R: CryptoRng> Worker<R> {
 
     /// Shows what is published.
     fn show(&mut self) -> Result<(), StoreError> {
-        // Group and bytes of one moment: another process may add an epoch in between.
-        let bytes = loop {
-            let bytes = self.store.group_bytes()?;
-            if !self.store.follow()? {
-                break bytes;
-            }
-        };
-        if !self.feed.borrow().is_of(self.store.group()) {
+        let bytes = self.store.group_bytes()?;
+        if !self.feed.borrow().is_of(&bytes) {
             let feed = Arc::new(feed_of(&self.store, &bytes)?);
             self.feed.send_replace(feed);
         }

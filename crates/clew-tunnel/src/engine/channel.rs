@@ -103,13 +103,14 @@ pub(super) fn receive<P: Party>(
     seq: u32,
     counted: Calls<'_>,
 ) -> Result<(), Reason> {
+    let is_full = party.is_full();
     let channel = party.channel_mut();
     let Some(seq) = Seq::new(seq) else {
         return Ok(());
     };
     channel.receiving.owe(now.instant);
     let common = shared.as_mut();
-    let taken = if channel.control.bytes() > CONTROL_MAX {
+    let taken = if is_full || channel.control.bytes() > CONTROL_MAX {
         // Who asks and never listens has to wait until it does.
         Err(Reason::Ahead)
     } else {

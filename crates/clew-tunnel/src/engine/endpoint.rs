@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use clew_wire::Instant;
 use core::net::SocketAddr;
 
@@ -169,6 +170,15 @@ impl<T: Party> Endpoint<T> {
         }
     }
 
+    /// Ends `most` tunnels at once, or as many as there are. Whether there are more.
+    pub fn close_some(&mut self, now: Now<'_>, most: usize) -> bool {
+        let some: Vec<u32> = self.tunnels.indices().take(most).collect();
+        for index in some {
+            self.end(now.instant, index, None);
+        }
+        self.tunnels.len() > 0
+    }
+
     /// A tunnel is gone: nothing of it remains but what is said to the other side, once.
     pub(super) fn end(&mut self, now: Instant, index: u32, reason: Option<Reason>) {
         let Some(mut tunnel) = self.tunnels.remove(index) else {
@@ -184,6 +194,7 @@ impl<T: Party> Endpoint<T> {
             self.say((run.from, run.to), run.bytes.into());
         }
         self.tids.change(index, tunnel.tids(), [None; 3]);
+        tunnel.leave(&mut self.shared);
         let common = self.shared.as_mut();
         let channel = tunnel.channel_mut();
         self.agenda.move_to(index, &mut channel.due, None);
@@ -298,6 +309,8 @@ pub struct Usage {
     pub ready: usize,
     /// Server: entries of the queue of silent tunnels.
     pub silent: usize,
+    /// Server: places of tunnels from addresses that are not proven.
+    pub unproven: usize,
     /// Datagrams without a tunnel that wait to be sent.
     pub plain: usize,
     /// Events that the program has not taken.

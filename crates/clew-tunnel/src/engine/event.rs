@@ -117,6 +117,9 @@ pub enum Event {
     Accepted(ConnectionId),
     /// Client: it did not.
     Refused(ConnectionId),
+    /// Client: the server closed the tunnel, and has not received the request for this connection. So it can be
+    /// asked for elsewhere, and is not there twice.
+    Unheard(ConnectionId),
     /// Client: the answer to the first request of this tunnel that has none.
     Reply {
         /// In this tunnel.

@@ -25,6 +25,7 @@ mod retransmission;
 mod sending;
 mod seq;
 pub mod server;
+pub mod shares;
 mod table;
 #[cfg(test)]
 mod tests;

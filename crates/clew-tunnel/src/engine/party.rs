@@ -66,6 +66,16 @@ pub trait Party: Debug + Sized {
         Ok(())
     }
 
+    /// Whether nothing more in sequence is taken for now: it is dropped as any network may, and comes again.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// The tunnel has left the table: gives back the places that it had.
+    fn leave(&mut self, shared: &mut Self::Shared) {
+        let _ = shared;
+    }
+
     /// Does an RPC of connection 0 that is in sequence.
     ///
     /// # Errors

@@ -54,7 +54,29 @@ impl Bucket {
     }
 }
 
-/// Counts of a [`Rate`] for each prefix, IPv4 /24 or IPv6 /56, in a table of fixed size. Two prefixes may
+/// The network of an address: an IPv4 /24 or an IPv6 /56.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Prefix([u8; 8]);
+
+impl Prefix {
+    /// Returns the prefix of an address.
+    pub fn of(address: SocketAddr) -> Self {
+        let mut prefix = [0; 8];
+        match address.ip() {
+            IpAddr::V4(ip) => {
+                prefix[0] = 4;
+                prefix[1..4].copy_from_slice(&ip.octets()[..3]);
+            }
+            IpAddr::V6(ip) => {
+                prefix[0] = 6;
+                prefix[1..].copy_from_slice(&ip.octets()[..7]);
+            }
+        }
+        Self(prefix)
+    }
+}
+
+/// Counts of a [`Rate`] for each [`Prefix`], in a table of fixed size. Two prefixes may
 /// share a place; which ones, nobody can know without the secret.
 #[derive(Debug)]
 pub(crate) struct Prefixes {
@@ -79,10 +101,7 @@ impl Prefixes {
 
     /// Takes one for the prefix of an address, if there is one.
     pub(crate) fn take(&mut self, source: SocketAddr, now: Instant) -> bool {
-        let hash = match source.ip() {
-            IpAddr::V4(ip) => self.hasher.of(&ip.octets()[..3]),
-            IpAddr::V6(ip) => self.hasher.of(&ip.octets()[..7]),
-        };
+        let hash = self.hasher.of(&Prefix::of(source).0);
         self.buckets[hash as usize % PLACES].take(self.rate, now)
     }
 }

@@ -7,7 +7,7 @@ use crate::limits::{RTO_FIRST, RTO_MAX, RTO_MIN};
 /// Least addition to the smoothed round trip.
 const GRANULARITY: Duration = Duration::from_millis(1);
 
-/// More of them make no difference: RTO_MIN becomes RTO_MAX by fewer.
+/// More of them make no difference: RTO_MIN becomes more than RTO_MAX by fewer.
 const DOUBLINGS: u8 = 16;
 
 /// The retransmission timer's length.
@@ -50,6 +50,6 @@ impl Timeout {
             (srtt + GRANULARITY.max(var * 4)).max(RTO_MIN)
         });
         let doubled = base.saturating_mul(1 << self.ran_out.min(DOUBLINGS));
-        doubled.min(RTO_MAX)
+        doubled.min(RTO_MAX.max(base))
     }
 }

@@ -161,6 +161,14 @@ impl Sending {
         self.timeout.ran_out
     }
 
+    /// Something was heard after a long silence: what is outstanding need not wait for a timer that has grown.
+    pub(super) fn revive(&mut self, now: Instant) {
+        if !self.flight.is_empty() && self.timeout.ran_out > 0 {
+            self.timeout.ran_out = 0;
+            self.expiry = Some(now);
+        }
+    }
+
     /// The next packet that is to be sent again, if there is one, the window has room for it, and its RPCs
     /// fit into so many bytes.
     pub(super) fn again(&mut self, now: Instant, room: usize) -> Option<(Seq, &[u8])> {
@@ -235,6 +243,11 @@ impl Sending {
         if let Some(first) = self.flight.front_mut() {
             first.rpcs = rpcs.into();
         }
+    }
+
+    /// The RPCs of the packets that were not acknowledged.
+    pub(super) fn outstanding(&self) -> impl Iterator<Item = &[u8]> {
+        self.flight.iter().map(|sent| &*sent.rpcs)
     }
 
     /// Whether all that was sent was acknowledged, and something was.

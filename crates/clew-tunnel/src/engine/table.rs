@@ -61,6 +61,13 @@ impl<T> Table<T> {
         self.places.get(index as usize)?.tunnel.as_ref()
     }
 
+    /// The places that have one.
+    pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
+        let taken =
+            |(index, place): (usize, &Place<T>)| place.tunnel.as_ref().map(|_| index as u32);
+        self.places.iter().enumerate().filter_map(taken)
+    }
+
     /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().filter_map(|place| place.tunnel.as_ref())

@@ -14,8 +14,9 @@ use std::time::Duration;
 const SERVE_HELP: &str = "\
 Devices join with clew enrol --manager URL and follow epochs with clew update --manager URL. The URL
 that is printed has the fingerprint of the service's own certificate: give it to devices as it is.
-If the group has a log, machines, epochs and authors get into it by themselves. A log that clew group
-create --with-log made is served below the same URL, at /log/.
+If the group has a log, machines, epochs and authors get into it by themselves. A log that
+clew group create --with-log made is served below the same URL, at /log/. Its own URL is printed,
+too.
 Other commands may work on DIR meanwhile. Give --listen an address that devices reach, or --address
 what reaches it. --listen 0.0.0.0:4910 takes connections to all addresses.";
 
@@ -32,14 +33,14 @@ The backup has the names of all machines. It never has the shares of trustees. W
 keep issuer/issuer.key of DIR elsewhere: without it nobody can enrol or revoke.";
 
 const RESTORE_HELP: &str = "\
-An older backup would revive machines that were revoked since. Give --published the newest group file,
-from a device or a web server. To change the database of a store, stop its service, then run clew manager
-backup --with-keys and clew manager restore --database.";
+An older backup would revive machines that were revoked since. Give --published the newest group
+file, from a device or a web server. To change the database of a store, stop its service, then run
+clew manager backup --with-keys and clew manager restore --database.";
 
 /// What to know of a link.
 pub const LOGIN_HELP: &str = "\
-Open the link in a browser within two minutes. Whoever has it logs in once, so give it to nobody. The
-browser warns about the service's own certificate: compare its fingerprint with that of the URL.";
+Open the link in a browser within two minutes. Whoever has it logs in once, so give it to nobody.
+The browser warns about the service's own certificate: compare its fingerprint with that of the URL.";
 
 /// `clew manager`
 #[derive(Subcommand, Debug)]
@@ -84,9 +85,12 @@ pub struct ManagerAdmit {
     /// What the author is
     #[arg(long, value_enum)]
     pub role: AuthorRole,
-    /// Index of the trustee (1 to 32). The key that had it is dismissed
+    /// Index of the trustee (1 to 32): its share of one opening key, which no other key then has
     #[arg(long, value_name = "I", required_if_eq("role", "trustee"), value_parser = clap::value_parser!(u8).range(1..=32))]
     pub index: Option<u8>,
+    /// First epoch of the opening key whose share the trustee holds [default: that of the newest one]
+    #[arg(long, value_name = "EPOCH", requires = "index")]
+    pub since: Option<u32>,
     /// Name of the author in this group [default: the name in its key]
     #[arg(long)]
     pub name: Option<Name>,

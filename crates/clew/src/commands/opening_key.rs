@@ -88,7 +88,7 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
-    store.seat_trustees(&trustees, clock::now_ns())?; // a repeated command does what a killed one left
+    store.seat_trustees(epoch, &trustees, clock::now_ns())?; // a repeated command does what a killed one left
     let start = store.group().start(epoch);
     let start = start.map_or(when.start, |start| start.as_nanos());
     let what = match dealing.plan().purpose {

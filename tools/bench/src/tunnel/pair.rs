@@ -106,6 +106,9 @@ impl Pair {
 
     fn with(kind: Kind, mut config: Config) -> Self {
         let many = Rate::per_second(1_000_000);
+        // All newcomers are of one prefix, and in flight at once.
+        config.limits.unproven = 10_000_000;
+        config.limits.tunnels *= 100;
         (
             config.limits.first,
             config.limits.auth,

@@ -60,7 +60,7 @@ impl Writer<'_> {
     ) -> Result<Done, StoreError> {
         // Another process may have answered the invitation, or withdrawn it.
         if find(self.transaction, &request.nonce)?.offered.is_some() {
-            return Err(StoreError::Busy(name.as_str().into()));
+            return Err(StoreError::AnsweredMeanwhile);
         }
         check_not_over(
             self.transaction,

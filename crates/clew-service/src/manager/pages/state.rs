@@ -26,7 +26,7 @@ struct StateShown {
     group: [u8; 16],
     machines: u32,
     epochs: Vec<Epoch>,
-    invitations: (usize, usize),
+    invitations: (u64, u64),
     factories: Vec<Factory>,
     queued: usize,
     outbox: usize,
@@ -53,11 +53,6 @@ impl StateShown {
             start: group.start(record.epoch).unwrap_or(record.start),
             machines: record.machines,
         };
-        let invitations = store.invitations()?;
-        let offered = invitations
-            .iter()
-            .filter(|own| own.offered.is_some())
-            .count();
         let written = store
             .group_file_path()
             .metadata()
@@ -69,7 +64,7 @@ impl StateShown {
             group: group.id().0,
             machines: group.register().machines,
             epochs: epochs.map(epoch).collect(),
-            invitations: (invitations.len(), offered),
+            invitations: store.count_invitations()?,
             factories: store.factories()?,
             queued: store.queued()?.len(),
             outbox: store.outbox(OUTBOX_COUNTED)?.len(),
@@ -175,7 +170,7 @@ fn authors(authors: &[AdmittedAuthor]) -> Markup {
     let row = |own: &AdmittedAuthor| {
         let role = match own.role {
             Role::None => "dismissed".to_owned(),
-            Role::Trustee(index) => format!("trustee {index}"),
+            Role::Trustee(held) => held.to_string(),
             Role::Observer => "observer".to_owned(),
             Role::Requester => "requester".to_owned(),
         };

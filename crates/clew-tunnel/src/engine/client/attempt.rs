@@ -73,6 +73,11 @@ impl Attempt {
         Secret::from_bytes(*self.secret.as_bytes())
     }
 
+    /// Since when it is sent, or could have been.
+    pub(super) const fn began(&self) -> Instant {
+        self.sends.began()
+    }
+
     /// Its TID.
     pub(super) const fn tid(&self) -> Tid {
         self.tid
@@ -245,6 +250,7 @@ impl Tunnel {
         attempt.start(client, key, &server);
         attempt.sends.hurry(now.instant);
         self.target.renew(ecert);
+        self.tell_newer(shared);
         self.reload(shared, now)
     }
 

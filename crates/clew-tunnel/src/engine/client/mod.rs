@@ -16,6 +16,7 @@ mod users;
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 pub use jobs::Jobs;
 use jobs::{Solve, Start};
@@ -166,6 +167,25 @@ impl Client {
         found.want();
         self.touch(tunnel.index);
         Ok(ConnectionId { tunnel, number })
+    }
+
+    /// Whether a new connection may as well be in this tunnel: it has fewer than `most`, and its server was heard,
+    /// or first called, within `quiet`. If not, a new tunnel is no later, and no server is lost that began anew.
+    pub fn is_ready(
+        &mut self,
+        now: &Now<'_>,
+        tunnel: TunnelId,
+        most: usize,
+        quiet: Duration,
+    ) -> bool {
+        let Some(found) = self.tunnels.get(tunnel) else {
+            return false;
+        };
+        let called = found.state.called();
+        let since = called.into_iter().chain([found.heard]).max();
+        let is_quiet = since.is_none_or(|since| since + quiet < now.instant);
+        let count = found.channel.connections.len();
+        !is_quiet && !found.is_silent && count < most.min(limits::CONNECTIONS_MAX)
     }
 
     /// Asks a tunnel's server for a host's record; [`Event::Reply`](super::event::Event::Reply) brings the

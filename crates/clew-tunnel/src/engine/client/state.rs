@@ -69,6 +69,14 @@ impl State {
         }
     }
 
+    /// When the server was first called, if it has not answered.
+    pub(super) fn called(&self) -> Option<Instant> {
+        match self {
+            Self::First(attempt) => Some(attempt.began()),
+            _ => None,
+        }
+    }
+
     /// The keys and the rekey's initiation packet.
     ///
     /// # Errors

@@ -5,12 +5,17 @@ use super::tunnel::{Tunnel, Use};
 use super::{Client, Shared, Target};
 use crate::engine::channel::Now;
 use crate::engine::event::Event;
-use crate::limits::{CLIENT_IDLE, CONNECT_MAX, DEAD_AFTER, KEEPALIVE, SILENT_AFTER, SLEPT};
+use crate::limits::{
+    CLIENT_IDLE, DEAD_AFTER, KEEPALIVE, PROBE_AFTER, SILENT_AFTER, SLEPT, STALE_WAIT,
+};
 use crate::reason::Reason;
 use clew_wire::Instant;
 
 /// Timers in a row after which the server is taken for silent, but for [`SILENT_AFTER`].
-const SILENT: u8 = 3;
+const SILENT: u32 = 3;
+
+/// Timers in a row after which it may have begun anew, but for [`PROBE_AFTER`].
+const SUSPECT: u32 = 2;
 
 impl Client {
     /// When [`Self::tick`] has something to do; none if nothing is under way.
@@ -62,30 +67,36 @@ impl Tunnel {
         if self.dies_at().is_some_and(|at| at <= now) {
             return Err(Reason::NoAnswer);
         }
-        let has_waited = |since| since + SILENT_AFTER <= now;
-        let is_silent = self.run_out(now) && self.waiting_since().is_some_and(has_waited);
+        let ran_out = self.run_out(now);
+        let is_unheard = |times, least| {
+            let has_waited = |since| since + least <= now;
+            ran_out >= times && self.waiting_since().is_some_and(has_waited)
+        };
+        let is_suspect = is_unheard(SUSPECT, PROBE_AFTER);
+        let is_silent = is_unheard(SILENT, SILENT_AFTER);
         if is_silent && !self.is_silent {
             self.is_silent = true;
             let silent = Event::Silent(self.channel.id);
             shared.common.events.push_back(silent);
         }
-        let is_due = is_silent || self.rekey_at <= now || !self.keep_alive(now);
+        let is_due = is_suspect || self.rekey_at <= now || !self.keep_alive(now);
         if is_due && matches!(self.state, State::Open(_)) {
             self.rekey(time, false)?;
         }
         Ok(false)
     }
 
-    /// Lets the timer run out, if it is time. Whether it has [`SILENT`] times, or that of a rekey.
-    fn run_out(&mut self, now: Instant) -> bool {
+    /// Lets the timer run out, if it is time. How often it has now, or that of a rekey; 0 if neither did.
+    fn run_out(&mut self, now: Instant) -> u32 {
         let sending = &mut self.channel.sending;
         let is_over = sending.expiry().is_some_and(|at| at <= now);
-        let is_silent = is_over && sending.run_out(now) >= SILENT;
-        let State::Rekey(_, rekeying) = &self.state else {
-            return is_silent;
-        };
-        let sends = &rekeying.sends;
-        is_silent || (sends.from_here >= SILENT.into() && sends.next_due() <= now)
+        let ran_out = if is_over { sending.run_out(now) } else { 0 };
+        match &self.state {
+            State::Rekey(_, rekeying) if rekeying.sends.next_due() <= now => {
+                rekeying.sends.from_here.max(ran_out.into())
+            }
+            _ => ran_out.into(),
+        }
     }
 
     /// Since when something is unanswered, and nothing was heard. None: all is answered.
@@ -105,7 +116,7 @@ impl Tunnel {
         let State::Rekey(_, rekeying) = &self.state else {
             return silent;
         };
-        let stale = rekeying.stale.map(|at| at.max(self.heard) + CONNECT_MAX);
+        let stale = rekeying.stale.map(|at| at.max(self.heard) + STALE_WAIT);
         silent.into_iter().chain(stale).min()
     }
 

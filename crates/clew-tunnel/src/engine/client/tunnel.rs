@@ -20,11 +20,15 @@ use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
 use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
-use crate::limits::{KEEPALIVE, KEEPALIVE_BYTES, NOISE, PACKET_MIN, REKEY};
+use crate::limits::{
+    KEEPALIVE, KEEPALIVE_BYTES, NOISE, PACKET_MIN, REKEY, SEND_PAUSE, SILENT_AFTER,
+};
 use crate::puzzle::{R_BYTES, Search};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
+use crate::wire::plaintext::Calls;
 use crate::wire::rpc::Rpc;
+use crate::wire::values::Call;
 use crate::x25519::Public;
 
 /// A connection that is asked for, as soon as there is room.
@@ -142,6 +146,22 @@ impl Tunnel {
         }
     }
 
+    /// The server closes the tunnel: the connections that it was not asked for yet, or whose request it has not
+    /// acknowledged with its last packet.
+    fn tell_unheard(&self, shared: &mut Shared) {
+        let id = |number| ConnectionId {
+            tunnel: self.channel.id,
+            number,
+        };
+        let mut numbers: Vec<u32> = self.wishes.iter().map(|wish| wish.number).collect();
+        for rpcs in self.channel.sending.outstanding() {
+            let calls = Calls::parse(rpcs).into_iter().flatten();
+            numbers.extend(calls.filter_map(|call| created(&call)));
+        }
+        let events = numbers.into_iter().map(|number| Event::Unheard(id(number)));
+        shared.common.events.extend(events);
+    }
+
     /// Sends one packet of the tunnel, if there is one to be sent now.
     pub(super) fn send_packet(
         &mut self,
@@ -229,6 +249,9 @@ impl Party for Tunnel {
         _: bool,
         _: bool,
     ) -> Result<(), Reason> {
+        if self.heard + SILENT_AFTER <= now.instant {
+            self.channel.sending.revive(now.instant);
+        }
         self.heard = now.instant;
         self.is_silent = false;
         if decrypted.which == TidUse::Current && matches!(self.state, State::Rekey(..)) {
@@ -269,7 +292,10 @@ impl Party for Tunnel {
                 return self.answered(shared, &now, given);
             }
             Rpc::Ok => return self.answered(shared, &now, Answer::Taken),
-            Rpc::Close { .. } => self.state.close(),
+            Rpc::Close { .. } => {
+                self.tell_unheard(shared);
+                self.state.close();
+            }
             // Those out of sequence are done elsewhere, those of clients do not get here.
             _ => return Err(Reason::WrongSide),
         }
@@ -323,6 +349,18 @@ impl Party for Tunnel {
             self.channel.receiving.due(),
         ];
         others.into_iter().flatten().chain([state]).min()
+    }
+}
+
+/// The connection that an RPC of a client asks for.
+fn created(call: &Call<'_>) -> Option<u32> {
+    match Rpc::of(call, Side::Client) {
+        Ok(
+            Rpc::Create { connection, .. }
+            | Rpc::CreateAuth { connection, .. }
+            | Rpc::CreateAuthBound { connection, .. },
+        ) if call.connection == 0 => Some(connection),
+        _ => None,
     }
 }
 
@@ -386,7 +424,7 @@ impl Sends {
             self.began = now;
         }
         let pause = Duration::from_secs(1 << self.from_here.min(6));
-        self.next = now + pause;
+        self.next = now + pause.min(SEND_PAUSE);
         self.from_here += 1;
         self.count += 1;
         (wall + self.offset - NOISE).as_nanos()

@@ -39,6 +39,14 @@ pub struct Config {
 pub struct Limits {
     /// TUNNELS_MAX.
     pub tunnels: usize,
+    /// UNPROVEN_MAX, of all shards together.
+    pub unproven: usize,
+    /// UNPROVEN_LIFE.
+    pub unproven_life: Duration,
+    /// PROBE_IDLE.
+    pub probe_idle: Duration,
+    /// IDLE_MAX.
+    pub idle: Duration,
     /// KEY_QUEUE, in packets.
     pub key_queue: usize,
     /// REPLAY_MAX.
@@ -63,12 +71,16 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             tunnels: limits::TUNNELS_MAX,
+            unproven: limits::UNPROVEN_MAX,
+            unproven_life: limits::UNPROVEN_LIFE,
+            probe_idle: limits::PROBE_IDLE,
+            idle: limits::IDLE_MAX,
             key_queue: limits::KEY_QUEUE,
             replay: limits::REPLAY_MAX,
             first: Rate::per_second(1_000),
             auth: Rate::per_second(1_000),
-            stale: Rate::per_second(10),
-            stale_all: Rate::per_second(1_000),
+            stale: Rate::per_second(1_000),
+            stale_all: Rate::per_second(10_000),
             creates: Rate::new(1_000, 256),
             rekeys: Rate::new(1, 4),
             moves: Rate::new(1, 4),

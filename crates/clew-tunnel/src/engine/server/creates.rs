@@ -151,8 +151,8 @@ impl Tunnel {
         self.pose_here(shared.config.w, now);
     }
 
-    fn tell(&self, shared: &mut Shared, number: u32, service: String, user: User) {
-        shared.common.events.push_back(Event::Create(Create {
+    fn tell(&mut self, shared: &mut Shared, number: u32, service: String, user: User) {
+        let create = Create {
             connection: ConnectionId {
                 tunnel: self.channel.id,
                 number,
@@ -161,7 +161,10 @@ impl Tunnel {
             user,
             address: self.path.address(),
             is_proven: self.path.is_proven(),
-        }));
+        };
+        if let Some(create) = self.state.admit(create) {
+            shared.common.events.push_back(Event::Create(create));
+        }
     }
 
     /// An authenticator was verified.

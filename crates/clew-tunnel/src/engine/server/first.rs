@@ -8,7 +8,7 @@ use super::tunnel::{Start, Tunnel};
 use crate::boxes::Stream;
 use crate::engine::channel::Now;
 use crate::engine::packet_keys::PacketKeys;
-use crate::engine::rate::Rate;
+use crate::engine::rate::{Prefix, Rate};
 use crate::engine::receive::Decrypted;
 use crate::engine::tids::TidUse;
 use crate::engine::trace::TracedPacket;
@@ -178,7 +178,9 @@ impl Server {
         let is_solved = solved.is_some();
         let limits = self.shared.config.limits;
         let waiting = self.shared.decrypt.len() + self.shared.taken;
-        let is_full = waiting >= limits.key_queue || self.tunnels.len() >= limits.tunnels;
+        let prefix = Prefix::of(clear.source);
+        let has_place = self.shared.places.has_room(&prefix);
+        let is_full = waiting >= limits.key_queue || !has_place;
         let rate = if is_solved {
             &mut self.shared.rates.first_solved
         } else {
@@ -191,9 +193,15 @@ impl Server {
         // Before it is full, so that who works for it finds room.
         let is_loaded = 2 * waiting >= limits.key_queue
             || 8 * self.tunnels.len() >= 7 * limits.tunnels
+            || !has_place
             || is_too_fast;
         if !is_solved && is_loaded {
-            self.interrogate(&clear);
+            self.interrogate(&clear, self.shared.config.w);
+            return Err(Fate::Discard(Reason::PuzzleAsked));
+        }
+        if !is_solved && !self.shared.unproven.take(prefix) {
+            // Others fill these places, perhaps in its name: that it receives is all that is asked.
+            self.interrogate(&clear, 0);
             return Err(Fate::Discard(Reason::PuzzleAsked));
         }
         if let Some(nonce) = solved {
@@ -221,12 +229,17 @@ impl Server {
         packet: &mut [u8],
     ) {
         let bytes = packet.len();
-        let Ok(Packet::Initiation(initiation)) = Packet::parse(packet, 0) else {
-            return;
-        };
-        let clear = Clear::new(job.source, bytes, &initiation);
-        let tried = self.open(now, clear, job, initiation);
-        self.conclude(now, clear, tried);
+        if let Ok(Packet::Initiation(initiation)) = Packet::parse(packet, 0) {
+            let clear = Clear::new(job.source, bytes, &initiation);
+            let tried = self.open(now, clear, job, initiation);
+            if matches!(tried, Ok(())) {
+                return;
+            }
+            self.conclude(now, clear, tried);
+        }
+        if !job.is_solved {
+            self.shared.unproven.give(&Prefix::of(job.source));
+        }
     }
 
     fn open(
@@ -240,6 +253,9 @@ impl Server {
         let text = initiation.boxed.into_text();
         let (plaintext, announced) = read(text, &clear.client)?;
         self.check_new(&clear, &plaintext, announced)?;
+        if !self.shared.places.take(Prefix::of(clear.source)) {
+            return Err(Fate::Discard(Reason::Busy));
+        }
         self.accept(&clear);
         let is_t1 = pair.public == self.shared.keys.live().boxing.public;
         let start = Start {
@@ -252,8 +268,8 @@ impl Server {
             is_solved: job.is_solved,
             is_t1,
         };
-        let packet = self.shared.config.packet;
-        let id = self.insert(|id| Tunnel::new(id, start, packet, now));
+        let (packet, limits) = (self.shared.config.packet, self.shared.config.limits);
+        let id = self.insert(|id| Tunnel::new(id, start, packet, &limits, now));
         self.note_silent(id, now.instant);
         self.take(now, id.index, &clear.decrypted(plaintext));
         Ok(())
@@ -274,9 +290,6 @@ impl Server {
         if plaintext.seq & 0xff != 0 || plaintext.ack != 0 {
             return Err(Reason::BadFirst.into());
         }
-        if self.tunnels.len() >= self.shared.config.limits.tunnels {
-            return Err(Fate::Discard(Reason::Busy));
-        }
         Ok(())
     }
 
@@ -288,8 +301,7 @@ impl Server {
         self.tids.accepted(clear.tid, clear.client, clear.nonce);
     }
 
-    fn interrogate(&mut self, clear: &Clear) {
-        let w = self.shared.config.w;
+    fn interrogate(&mut self, clear: &Clear, w: u8) {
         let whom = (clear.tid, &clear.client, clear.source);
         if let Some(asked) = self.shared.keys.interrogation(whom, self.shared.wall, w) {
             self.say((0, clear.source), asked.to_bytes().into());

@@ -25,7 +25,7 @@ const GROUP: usize = 16;
 pub(super) struct Decryption {
     /// Where it came from.
     pub source: SocketAddr,
-    /// It had a solution, which is right.
+    /// It had a solution, which is right. If not, it has a place of those that are not proven.
     pub is_solved: bool,
     /// Where it stands.
     pub packet: Range<usize>,

@@ -31,8 +31,9 @@ use super::channel::{Common, Now};
 use super::endpoint::{Endpoint, Usage};
 use super::event::{ConnectionId, Event, Reply, TunnelId};
 use super::hash::Hasher;
-use super::rate::{Bucket, Prefixes};
+use super::rate::{Bucket, Prefix, Prefixes};
 use super::replay::ReplaySet;
+use super::shares::Shares;
 use super::tids::Tids;
 use crate::keys::Nonce;
 use crate::limits;
@@ -60,6 +61,10 @@ pub struct Shared {
     taken: usize,
     verify: Vec<Verify>,
     rates: Rates,
+    /// Places for tunnels.
+    places: Shares<Prefix>,
+    /// Places for tunnels, and first packets, from addresses that are not proven.
+    unproven: Shares<Prefix>,
     /// Tunnels by when they were heard, at the latest: the longest silent first.
     silent: VecDeque<(TunnelId, Instant)>,
     /// The server's time, which never goes back.
@@ -124,6 +129,8 @@ impl Server {
                 stale: Prefixes::new(hasher, chosen.stale),
                 stale_all: Bucket::default(),
             },
+            places: Shares::new(chosen.tunnels),
+            unproven: Shares::new(chosen.unproven.div_ceil(shard.of.max(1) as usize)),
             silent: VecDeque::new(),
             wall: now.wall,
         };
@@ -209,6 +216,12 @@ impl Server {
         done
     }
 
+    /// How many places of tunnels from addresses that are not proven are taken, and how many are free.
+    pub const fn unproven(&self) -> (usize, usize) {
+        let places = &self.shared.unproven;
+        (places.taken(), places.free())
+    }
+
     /// How much there is of everything. Looks at each tunnel.
     pub fn load(&self) -> Usage {
         let shared = &self.shared;
@@ -218,6 +231,7 @@ impl Server {
             remembered: shared.replays.len(),
             work: work + waiting.sum::<usize>(),
             silent: shared.silent.len(),
+            unproven: shared.unproven.taken(),
             ..self.common_load()
         }
     }

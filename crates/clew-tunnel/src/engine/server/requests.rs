@@ -87,7 +87,7 @@ impl Tunnel {
         let is_own = parsed
             .as_ref()
             .is_ok_and(|identity| shared.keys.is_own(identity.signing, identity.hostname));
-        if self.t1_until.is_some() && !is_own {
+        if self.purpose.until().is_some() && !is_own {
             return Err(Reason::NotAllowed);
         }
         match parsed {

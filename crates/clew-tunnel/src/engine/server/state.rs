@@ -1,25 +1,26 @@
 //! Where a tunnel stands at its server: `spec/tunnel.md` section 13. All its steps are here; an impossible one
 //! is `wrong-state`, and closes the tunnel.
 
+use alloc::vec::Vec;
 use clew_wire::Instant;
+use core::time::Duration;
 
 use crate::boxes::Key;
+use crate::engine::event::Create;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys;
-use crate::limits::{REKEY, REKEY_ANSWER};
+use crate::limits::{REKEY, REKEY_ANSWER, UNPROVEN_ASK, UNPROVEN_BYTES};
 use crate::reason::Reason;
 use crate::wire::packet::Tid;
 
 /// Where a tunnel stands.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all tunnels are open, and each packet looks at their keys"
-)]
 pub(super) enum State {
-    /// Packets come and go.
+    /// Packets come and go, as few as anybody may send from an address that is perhaps not its own.
+    Unproven(Open, Trial),
+    /// Packets come and go: the client has shown that it receives them.
     Open(Open),
     /// K is that of the next rekey already, and nothing is sent.
     Dormant(Key, Tid),
@@ -40,6 +41,44 @@ pub(super) struct Open {
     pub rekey: Rekey,
 }
 
+/// What a tunnel may do before its client has shown that it receives.
+#[derive(Debug)]
+pub(super) struct Trial {
+    /// When the tunnel ends.
+    pub until: Instant,
+    /// When the client is asked to show it; `None` once it was.
+    pub ask_at: Option<Instant>,
+    /// Bytes that came.
+    bytes: usize,
+    /// The program knows of a connection.
+    is_known: bool,
+    /// Connections of which the program does not know yet.
+    held: Vec<Create>,
+}
+
+impl Trial {
+    /// Whether the tunnel has brought all that it may bring.
+    pub(super) const fn is_full(&self) -> bool {
+        self.bytes > UNPROVEN_BYTES
+    }
+
+    /// A packet came.
+    pub(super) const fn received(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// A connection that the program may hear of now. Others are held, and the client is asked at once.
+    fn admit(&mut self, create: Create) -> Option<Create> {
+        if !self.is_known {
+            self.is_known = true;
+            return Some(create);
+        }
+        self.held.push(create);
+        self.ask_at = self.ask_at.map(|_| Instant::default());
+        None
+    }
+}
+
 /// The rekey that an open tunnel waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rekey {
@@ -50,20 +89,63 @@ pub(super) enum Rekey {
 }
 
 impl State {
-    /// The initiation packet of a new tunnel was accepted.
+    /// The initiation packet of a new tunnel was accepted, with a solution.
     pub(super) fn new(keys: PacketKeys, announced: Tid, now: Instant) -> Self {
-        Self::Open(Open {
-            keys: TunnelKeys::new(keys),
-            announced,
-            is_first: true,
-            rekey: Rekey::Due(now + REKEY),
-        })
+        Self::Open(Open::new(keys, announced, now))
+    }
+
+    /// The same without a solution: the client has so much time to show that it receives.
+    pub(super) fn unproven(keys: PacketKeys, announced: Tid, now: Instant, life: Duration) -> Self {
+        let trial = Trial {
+            until: now + life,
+            ask_at: Some(now + UNPROVEN_ASK.min(life / 2)),
+            bytes: 0,
+            is_known: false,
+            held: Vec::new(),
+        };
+        Self::Unproven(Open::new(keys, announced, now), trial)
+    }
+
+    /// UNPROVEN to OPEN: the connections that the program did not hear of. `None` in any other state.
+    pub(super) fn prove(&mut self) -> Option<Vec<Create>> {
+        if !matches!(self, Self::Unproven(..)) {
+            return None;
+        }
+        let Self::Unproven(open, trial) = core::mem::replace(self, Self::Closed([None; 3])) else {
+            return None;
+        };
+        *self = Self::Open(open);
+        Some(trial.held)
+    }
+
+    /// The connection, if the program may hear of it now.
+    pub(super) fn admit(&mut self, create: Create) -> Option<Create> {
+        match self {
+            Self::Unproven(_, trial) => trial.admit(create),
+            _ => Some(create),
+        }
+    }
+
+    /// The trial of a tunnel whose client has shown nothing yet.
+    pub(super) const fn trial(&self) -> Option<&Trial> {
+        match self {
+            Self::Unproven(_, trial) => Some(trial),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) const fn trial_mut(&mut self) -> Option<&mut Trial> {
+        match self {
+            Self::Unproven(_, trial) => Some(trial),
+            _ => None,
+        }
     }
 
     /// What it has, if it is open.
     pub(super) const fn open(&self) -> Option<&Open> {
         match self {
-            Self::Open(open) => Some(open),
+            Self::Unproven(open, _) | Self::Open(open) => Some(open),
             Self::Dormant(..) | Self::Closed(_) => None,
         }
     }
@@ -71,7 +153,7 @@ impl State {
     /// The same, to be changed.
     pub(super) const fn open_mut(&mut self) -> Option<&mut Open> {
         match self {
-            Self::Open(open) => Some(open),
+            Self::Unproven(open, _) | Self::Open(open) => Some(open),
             Self::Dormant(..) | Self::Closed(_) => None,
         }
     }
@@ -80,7 +162,7 @@ impl State {
     pub(super) fn tids(&self) -> TidList {
         let announced = |tid: &Tid| Some((*tid, TidUse::Initiation));
         match self {
-            Self::Open(open) => {
+            Self::Unproven(open, _) | Self::Open(open) => {
                 let [current, draining] = open.keys.tids();
                 [current, draining, announced(&open.announced)]
             }
@@ -95,13 +177,13 @@ impl State {
     /// `wrong-state`: CLOSED.
     pub(super) fn next_key(&self) -> Result<Key, Reason> {
         match self {
-            Self::Open(open) => Ok(keys::next(&open.keys.current.key)),
+            Self::Unproven(open, _) | Self::Open(open) => Ok(keys::next(&open.keys.current.key)),
             Self::Dormant(key, _) => Ok(key.clone()),
             Self::Closed(_) => Err(Reason::WrongState),
         }
     }
 
-    /// OPEN, DORMANT: the initiation packet of the announced TID was accepted.
+    /// UNPROVEN, OPEN, DORMANT: the initiation packet of the announced TID was accepted.
     ///
     /// # Errors
     /// `wrong-state`: CLOSED.
@@ -112,7 +194,7 @@ impl State {
         now: Instant,
     ) -> Result<(), Reason> {
         match self {
-            Self::Open(open) => {
+            Self::Unproven(open, _) | Self::Open(open) => {
                 open.keys.rekey(keys, now);
                 open.announced = announced;
                 open.is_first = true;
@@ -129,7 +211,9 @@ impl State {
     /// # Errors
     /// `wrong-state`: not OPEN.
     pub(super) fn ask_rekey(&mut self, now: Instant) -> Result<(), Reason> {
-        let open = self.open_mut().ok_or(Reason::WrongState)?;
+        let Self::Open(open) = self else {
+            return Err(Reason::WrongState);
+        };
         open.rekey = Rekey::Asked(now + REKEY_ANSWER);
         Ok(())
     }
@@ -139,7 +223,9 @@ impl State {
     /// # Errors
     /// `wrong-state`: not OPEN.
     pub(super) fn rest(&mut self) -> Result<(), Reason> {
-        let open = self.open().ok_or(Reason::WrongState)?;
+        let Self::Open(open) = self else {
+            return Err(Reason::WrongState);
+        };
         *self = Self::Dormant(keys::next(&open.keys.current.key), open.announced);
         Ok(())
     }
@@ -147,6 +233,17 @@ impl State {
     /// CLOSED: close(0) came. All keys are erased.
     pub(super) fn close(&mut self) {
         *self = Self::Closed(self.tids());
+    }
+}
+
+impl Open {
+    fn new(keys: PacketKeys, announced: Tid, now: Instant) -> Self {
+        Self {
+            keys: TunnelKeys::new(keys),
+            announced,
+            is_first: true,
+            rekey: Rekey::Due(now + REKEY),
+        }
     }
 }
 
@@ -183,6 +280,18 @@ mod tests {
         assert_eq!(state.tids(), [current, None, announced], "nothing drains");
         assert_eq!(state.rekey(keys(3), tid(4), now), Ok(()));
         assert_eq!(state.tids()[1], Some((tid(2), TidUse::Draining)));
+    }
+
+    #[test]
+    fn a_tunnel_on_trial_is_proven_once_and_never_dormant() {
+        let (now, life) = (Instant::default(), Duration::from_secs(5));
+        let mut state = State::unproven(keys(1), tid(2), now, life);
+        assert_eq!(state.rest(), Err(Reason::WrongState));
+        assert_eq!(state.ask_rekey(now), Err(Reason::WrongState));
+        assert_eq!(state.rekey(keys(2), tid(3), now), Ok(()));
+        assert!(state.trial().is_some(), "a rekey shows nothing");
+        assert_eq!(state.prove(), Some(Vec::new()));
+        assert_eq!((state.prove(), state.rest()), (None, Ok(())));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::tunnel::Tunnel;
 use super::{Server, Shared};
 use crate::engine::channel::Now;
 use crate::engine::event::{Event, TunnelId};
-use crate::limits::{AUTH_WAIT, DEAD_AFTER, IDLE_MAX, PROBE_IDLE};
+use crate::limits::{AUTH_WAIT, DEAD_AFTER};
 use crate::reason::Reason;
 use crate::wire::rpc::Rpc;
 
@@ -26,7 +26,7 @@ impl Server {
         if self.is_half_full()
             && let Some((_, heard)) = self.shared.silent.front()
         {
-            due = due.min(*heard + PROBE_IDLE);
+            due = due.min(*heard + self.shared.config.limits.probe_idle);
         }
         due
     }
@@ -46,18 +46,24 @@ impl Server {
             });
             self.touch(index);
         }
+        self.forget_silent();
         if self.is_half_full() {
             self.probe_silent(&mut now);
         }
     }
 
-    /// A new tunnel was heard. Those that are gone are forgotten when they are more than the others.
+    /// A new tunnel was heard.
     pub(super) fn note_silent(&mut self, id: TunnelId, now: Instant) {
+        self.forget_silent();
+        self.shared.silent.push_back((id, now));
+    }
+
+    /// Forgets tunnels that are gone when they are more than the others.
+    fn forget_silent(&mut self) {
         let (silent, tunnels) = (&mut self.shared.silent, &mut self.tunnels);
         if silent.len() > 2 * tunnels.len() + SILENT_AT_ONCE {
             silent.retain(|(id, _)| tunnels.get(*id).is_some());
         }
-        silent.push_back((id, now));
     }
 
     fn is_half_full(&self) -> bool {
@@ -71,7 +77,7 @@ impl Server {
             let Some((id, noted)) = self.shared.silent.front().copied() else {
                 return;
             };
-            if noted + PROBE_IDLE > now.instant {
+            if noted + self.shared.config.limits.probe_idle > now.instant {
                 return;
             }
             self.shared.silent.pop_front();
@@ -101,9 +107,10 @@ impl Tunnel {
     fn tick(&mut self, shared: &mut Shared, time: &mut Now<'_>) -> Result<(), Reason> {
         let now = time.instant;
         let is_over = |at: Instant| at <= now;
-        if is_over(self.heard + IDLE_MAX) || self.t1_until.is_some_and(is_over) {
+        if is_over(self.heard + self.idle) || self.purpose.until().is_some_and(is_over) {
             return Err(Reason::Idle);
         }
+        self.tick_trial(time)?;
         if let Some(learnt) = self.path.go_back(now) {
             self.channel.sending.resume(learnt, now);
             // It was for the address that showed nothing.
@@ -131,6 +138,24 @@ impl Tunnel {
                 // Something is lost, and what may be sent there comes to an end.
                 self.pose(0, time);
             }
+        }
+        Ok(())
+    }
+
+    /// Asks a client that has shown nothing yet whether it receives.
+    ///
+    /// # Errors
+    /// `no-answer`: it had its time.
+    fn tick_trial(&mut self, now: &mut Now<'_>) -> Result<(), Reason> {
+        let instant = now.instant;
+        let Some(trial) = self.state.trial_mut() else {
+            return Ok(());
+        };
+        if trial.until <= instant {
+            return Err(Reason::NoAnswer);
+        }
+        if trial.ask_at.take_if(|at| *at <= instant).is_some() {
+            self.pose_here(0, now);
         }
         Ok(())
     }

@@ -4,25 +4,26 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use clew_wire::Instant;
 use core::net::SocketAddr;
+use core::time::Duration;
 
-use super::Shared;
 use super::jobs::Verify;
 use super::path::Path;
 use super::puzzles::{KEPT_BACK, POSED_BYTES, Posed};
 use super::requests::Requests;
-use super::state::{Rekey, State};
+use super::state::{Rekey, State, Trial};
+use super::{Limits, Shared};
 use crate::engine::channel::{Channel, Now};
-use crate::engine::event::TunnelId;
+use crate::engine::event::{Create, Event, TunnelId};
 use crate::engine::outgoing::Outgoing;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::party::Party;
-use crate::engine::rate::Bucket;
+use crate::engine::rate::{Bucket, Prefix};
 use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
 use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys::{Binder, Nonce};
-use crate::limits::{ANSWER, AUTH_WAIT, IDLE_MAX, PACKET_MIN, T1_LIFE};
+use crate::limits::{ANSWER, AUTH_WAIT, PACKET_MIN, SILENT_AFTER, T1_LIFE};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::rpc::Rpc;
@@ -41,13 +42,35 @@ pub struct Tunnel {
     /// Authenticators that wait for the puzzle.
     pub(super) waiting: Vec<Verify>,
     pub(super) requests: Requests,
-    /// Opened with the boxing key (12.1): it ends then at the latest.
-    pub(super) t1_until: Option<Instant>,
+    pub(super) purpose: Purpose,
+    /// How long it may be silent.
+    pub(super) idle: Duration,
+    /// Who has the tunnel's place: where its first packet came from.
+    pub(super) home: Prefix,
     /// The last packet was decrypted.
     pub(super) heard: Instant,
     pub(super) rekeys: Bucket,
     pub(super) moves: Bucket,
     pub(super) creates: Bucket,
+}
+
+/// What a tunnel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Connections, and requests.
+    Connections,
+    /// The server's own record, under the boxing key (12.1): until then at the latest.
+    Record(Instant),
+}
+
+impl Purpose {
+    /// When the tunnel ends, whatever happens.
+    pub(super) const fn until(self) -> Option<Instant> {
+        match self {
+            Self::Connections => None,
+            Self::Record(until) => Some(until),
+        }
+    }
 }
 
 /// What a new tunnel is made of.
@@ -65,11 +88,26 @@ pub(super) struct Start {
 
 impl Tunnel {
     /// A tunnel by its initiation packet.
-    pub(super) fn new(id: TunnelId, start: Start, packet: usize, now: &mut Now<'_>) -> Self {
+    pub(super) fn new(
+        id: TunnelId,
+        start: Start,
+        packet: usize,
+        limits: &Limits,
+        now: &mut Now<'_>,
+    ) -> Self {
         let random = u32::from_be_bytes(now.random());
         let nonce = start.nonce.answer().unwrap_or(start.nonce);
         let mut keys = PacketKeys::new(start.tid, start.key, nonce);
         keys.seen.note(start.nonce);
+        let (announced, life) = (start.announced, limits.unproven_life);
+        let state = match start.is_solved {
+            true => State::new(keys, announced, now.instant),
+            false => State::unproven(keys, announced, now.instant, life),
+        };
+        let purpose = match start.is_t1 {
+            true => Purpose::Record(now.instant + T1_LIFE),
+            false => Purpose::Connections,
+        };
         Self {
             channel: Channel::new(
                 id,
@@ -78,14 +116,16 @@ impl Tunnel {
                 packet,
                 packet - PACKET_MIN,
             ),
-            state: State::new(keys, start.announced, now.instant),
+            state,
             binder: start.binder,
             path: Path::new(start.source, start.is_solved),
             puzzle: None,
             may_pose: Instant::default(),
             waiting: Vec::new(),
             requests: Requests::default(),
-            t1_until: start.is_t1.then(|| now.instant + T1_LIFE),
+            purpose,
+            idle: limits.idle,
+            home: Prefix::of(start.source),
             heard: now.instant,
             rekeys: Bucket::default(),
             moves: Bucket::default(),
@@ -172,6 +212,32 @@ impl Tunnel {
         self.pose(0, now);
     }
 
+    /// If the client has shown that it receives, the tunnel is like any other from now on.
+    fn note_proof(&mut self, shared: &mut Shared) {
+        if !self.path.is_proven() {
+            return;
+        }
+        for mut create in self.end_trial(shared) {
+            create.is_proven = true;
+            if self
+                .channel
+                .connections
+                .is_undecided(create.connection.number)
+            {
+                shared.common.events.push_back(Event::Create(create));
+            }
+        }
+    }
+
+    /// Gives back the place of a tunnel on trial: the connections that the program did not hear of.
+    fn end_trial(&mut self, shared: &mut Shared) -> Vec<Create> {
+        let held = self.state.prove();
+        if held.is_some() {
+            shared.unproven.give(&self.home);
+        }
+        held.unwrap_or_default()
+    }
+
     /// Bytes of the shortest packet now.
     fn least(&self) -> usize {
         if self.is_first() { ANSWER } else { PACKET_MIN }
@@ -219,17 +285,24 @@ impl Party for Tunnel {
             source,
             ..
         } = *decrypted;
+        if self.heard + SILENT_AFTER <= now.instant {
+            self.channel.sending.revive(now.instant);
+        }
         self.heard = now.instant;
         if which == TidUse::Current && is_newest && source != self.path.address() {
             self.moved(shared, now, source, packet.is_initiation);
         }
         self.path.received(source, packet.bytes);
+        if let Some(trial) = self.state.trial_mut() {
+            trial.received(packet.bytes);
+        }
         if source == self.path.address() {
             self.pose_for_path(now);
         }
         if is_ack {
             self.path.acknowledged();
         }
+        self.note_proof(shared);
         Ok(())
     }
 
@@ -240,13 +313,23 @@ impl Party for Tunnel {
         if let Err(reason) = self.solved(shared, r, nonce) {
             shared.common.counters.count(reason);
         }
+        self.note_proof(shared);
         Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.state.trial().is_some_and(Trial::is_full)
+    }
+
+    fn leave(&mut self, shared: &mut Shared) {
+        self.end_trial(shared);
+        shared.places.give(&self.home);
     }
 
     /// Under the boxing key: one request, and the end of the tunnel.
     fn admits(&self, call: &Call<'_>) -> Result<(), Reason> {
         let is_for_t1 = call.connection == 0 && matches!(call.name, "requestCert" | "close");
-        if self.t1_until.is_some() && !is_for_t1 {
+        if self.purpose.until().is_some() && !is_for_t1 {
             return Err(Reason::NotAllowed);
         }
         Ok(())
@@ -270,6 +353,7 @@ impl Party for Tunnel {
             }
             // Nothing more of this tunnel is done.
             Rpc::Close { .. } => {
+                self.end_trial(shared);
                 self.state.close();
                 Ok(())
             }
@@ -281,7 +365,7 @@ impl Party for Tunnel {
         let is_answered = self.channel.sending.is_done()
             && self.channel.control_bytes() == 0
             && self.requests.is_empty();
-        matches!(self.state, State::Closed(_)) || (self.t1_until.is_some() && is_answered)
+        matches!(self.state, State::Closed(_)) || (self.purpose.until().is_some() && is_answered)
     }
 
     fn send(
@@ -337,12 +421,17 @@ impl Party for Tunnel {
     fn next_due(&self) -> Option<Instant> {
         let sending = &self.channel.sending;
         let undecided = self.channel.connections.undecided();
+        let trial = self
+            .state
+            .trial()
+            .map(|trial| trial.ask_at.unwrap_or(trial.until));
         let always = [
-            Some(self.heard + IDLE_MAX),
+            Some(self.heard + self.idle),
+            trial,
             self.path.due(),
             self.puzzle.as_ref().map(|posed| posed.due(self.can_pose())),
             undecided.map(|asked| asked + AUTH_WAIT),
-            self.t1_until,
+            self.purpose.until(),
         ];
         let open = self.state.open().map(|open| {
             let (Rekey::Due(rekey) | Rekey::Asked(rekey)) = open.rekey;

@@ -144,15 +144,24 @@ fn the_timer_is_that_of_rfc_6298() {
     assert_eq!(timeout.length(), millis(1_200), "R + 4 R / 2");
     timeout.measure(millis(400));
     assert_eq!(timeout.length(), millis(1_000), "3/4 of the variation");
+    timeout.ran_out = 1;
+    assert_eq!(timeout.length(), millis(2_000));
+    timeout.ran_out = 0;
     timeout.measure(millis(1_200));
     assert_eq!(timeout.round_trip(), Some(millis(500)));
     assert_eq!(timeout.length(), millis(500 + 4 * (112 + 200) + 2));
-    timeout.ran_out = 3;
-    assert_eq!(timeout.length(), millis(8 * (500 + 4 * (112 + 200) + 2)));
     for ran_out in [20, 63, 64, 255] {
         timeout.ran_out = ran_out;
         assert_eq!(timeout.length(), RTO_MAX);
     }
+    let mut slow = Timeout::new();
+    slow.measure(2 * RTO_MAX);
+    slow.ran_out = 9;
+    assert_eq!(
+        slow.length(),
+        6 * RTO_MAX,
+        "longer round trips are waited for"
+    );
     let mut fast = Timeout::new();
     fast.measure(Duration::from_nanos(1));
     assert_eq!(fast.length(), millis(200));

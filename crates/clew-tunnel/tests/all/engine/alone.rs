@@ -9,7 +9,8 @@ use clew_tunnel::engine::{Datagram, Outgoing};
 use clew_tunnel::x25519::Public;
 
 use crate::engine::network::server_address;
-use crate::engine::node::{self, Clock, Echo, Engine, START};
+use crate::engine::node::{self, Clock, Echo, Engine, SECOND, START};
+use crate::engine::paths::solution;
 use crate::engine::rogue::{Heard, Rogue};
 use crate::engine::watch::Watch;
 
@@ -77,6 +78,21 @@ impl Alone {
         let said = self.hand(&first);
         let heard = rogue.open(&said[0].1).expect("an answer");
         (rogue, heard)
+    }
+
+    /// A rogue whose tunnel is open, and its address proven: it has answered a puzz.
+    pub fn proven(&mut self, n: u8) -> (Rogue, Heard) {
+        let (mut rogue, heard) = self.opened(n);
+        self.prove(&mut rogue);
+        (rogue, heard)
+    }
+
+    /// A rogue shows that it receives at its address.
+    pub fn prove(&mut self, rogue: &mut Rogue) {
+        let said = self.wait(SECOND);
+        let answer = Self::heard(rogue, &said).iter().find_map(solution);
+        let _ = self.hand(&rogue.packet((0, 0), &answer.expect("a puzz")));
+        assert_eq!(self.counted(Reason::BadSolution), 0);
     }
 
     pub fn counted(&self, reason: Reason) -> u64 {

@@ -41,7 +41,7 @@ fn connections_are_as_many_and_as_fast_as_they_may_be() {
 fn connections_that_end_unread_keep_their_places() {
     let mut alone = Alone::new();
     alone.is_idle = true;
-    let mut rogue = alone.opened(3).0;
+    let mut rogue = alone.proven(3).0;
     for n in 1..300_u32 {
         let close = rpcs(&[Rpc::Close { connection: n }]);
         let _ =
@@ -77,7 +77,7 @@ fn authenticators_beyond_the_rate_wait_for_one_puzzle_and_do_not_pile_up() {
     config.limits.auth = Rate::per_second(1);
     config.w = 3;
     let mut alone = Alone::with(config);
-    let mut rogue = alone.opened(3).0;
+    let mut rogue = alone.proven(3).0;
     let user = clew_tunnel::keys::decoy([4; 32]);
     let ephemeral = alone.ephemeral();
     let mut puzzles = std::collections::HashSet::new();
@@ -90,13 +90,13 @@ fn authenticators_beyond_the_rate_wait_for_one_puzzle_and_do_not_pile_up() {
             authenticator: &[0; 48],
         };
         let packet = rpcs(&[ask, Rpc::Close { connection: n }]);
-        let said = alone.hand(&rogue.packet((255 + n, 0), &packet));
+        let mut said = alone.hand(&rogue.packet((255 + n, 0), &packet));
+        said.extend(alone.wait(10 * MS));
         for heard in Alone::heard(&rogue, &said) {
             if heard.names.iter().any(|name| name == "puzz") {
                 puzzles.insert(heard.text[8 + 13..][..80].to_vec());
             }
         }
-        let _ = alone.wait(10 * MS);
     }
     assert_eq!(
         puzzles.len(),
@@ -145,7 +145,7 @@ fn who_does_not_answer_when_the_server_is_half_full_is_let_go() {
     let mut config = Config::new(vec![server_address()]);
     config.limits.tunnels = 4;
     let mut alone = Alone::with(config);
-    let mut all: Vec<_> = (1..=3).map(|n| alone.opened(2 * n + 1).0).collect();
+    let mut all: Vec<_> = (1..=3).map(|n| alone.proven(2 * n + 1).0).collect();
     let said = alone.wait(121 * SECOND);
     let answer = said.iter().find_map(|(_, bytes)| {
         let heard = all[0].open(bytes)?;
@@ -179,7 +179,7 @@ fn packets_far_ahead_cost_the_server_what_they_bring() {
 #[test]
 fn who_asks_and_never_listens_fills_nothing() {
     let mut alone = Alone::new();
-    let mut rogue = alone.opened(3).0;
+    let mut rogue = alone.proven(3).0;
     let ask = rpcs(&[Rpc::RequestCert {
         identity: b"\0\x0dfiles.example",
     }]);
@@ -310,6 +310,7 @@ fn a_tunnel_under_the_boxing_key_is_for_one_question() {
             let before = rogue.rekey(wall + 1);
             let _ = alone.hand(&rogue.first((0, 0), &[]));
             assert!(before.tid != rogue.tid && alone.server.tunnels() == 1);
+            alone.prove(&mut rogue);
             let _ = alone.wait(10 * SECOND);
             assert!(alone.ended(Reason::Idle), "a rekey makes it live no longer");
         } else {

@@ -1,6 +1,7 @@
 //! First packets at the server: replay, solutions, answers without a box (`spec/tunnel.md` 6.2 and 6.4).
 
 use clew_tunnel::Reason;
+use clew_tunnel::engine::rate::Rate;
 use clew_tunnel::engine::server::Config;
 use clew_tunnel::limits::ACCEPTANCE_WINDOW;
 use clew_tunnel::wire::packet::{Packet, StaleKey};
@@ -282,7 +283,9 @@ fn keys_of_small_order_share_nothing_and_open_nothing() {
 
 #[test]
 fn a_stale_key_answer_has_the_packets_nonce_and_the_newest_certificate_and_is_rare() {
-    let mut alone = Alone::new();
+    let mut config = Config::new(vec![server_address()]);
+    config.limits.stale = Rate::per_second(10);
+    let mut alone = Alone::with(config);
     let mut old = alone.rogue(3);
     let _ = alone.wait(151 * SECOND);
     let wall = alone.wall();

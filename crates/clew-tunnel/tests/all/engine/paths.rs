@@ -171,7 +171,7 @@ fn a_rekey_that_the_server_cannot_follow_is_answered_within_the_old_addresss_mea
     let _ = rogue.rekey(wall + 100);
     let _ = alone.hand_from(elsewhere(8), &rogue.first((0, 0), &[]));
     assert_eq!(alone.counted(Reason::TooManyMoves), 1);
-    let _ = alone.wait(30 * SECOND);
+    let _ = alone.wait(4 * SECOND);
     for (address, (came, went)) in &alone.bytes {
         assert!(*went <= 3 * came, "{address}: {came} {went}");
     }

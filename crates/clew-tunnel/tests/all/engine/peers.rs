@@ -207,7 +207,7 @@ fn next_tid_without_its_flag_is_discarded_and_its_nonce_can_come_again() {
     let t = rogue.last_nonce() + 5;
     assert_eq!(alone.hand(&rogue.packet_at(t, (0, 0), &next)), []);
     assert_eq!(alone.counted(Reason::Misplaced), 1);
-    let said = alone.hand(&rogue.exactly(t).packet((257, 0), &create(2)));
+    let said = alone.hand(&rogue.exactly(t).packet((257, 0), &say(1, b"x")));
     assert!(!said.is_empty());
     assert_eq!(alone.counted(Reason::DuplicateNonce), 0);
 }
@@ -413,7 +413,8 @@ fn the_programs_refusals_have_its_reasons() {
 fn a_program_that_does_not_decide_is_busy() {
     let mut alone = Alone::new();
     alone.is_idle = true;
-    let rogue = connected(&mut alone);
+    let mut rogue = connected(&mut alone);
+    alone.prove(&mut rogue);
     assert_eq!(alone.counted(Reason::Busy), 0);
     let said = alone.wait(10 * SECOND);
     let heard = Alone::heard(&rogue, &said);

@@ -7,6 +7,7 @@ use clew_tunnel::Reason;
 use clew_tunnel::engine::client::Client;
 use clew_tunnel::engine::event::{ConnectionId, Event};
 use clew_tunnel::engine::server::Config;
+use clew_tunnel::limits::UNPROVEN_LIFE;
 use clew_tunnel::record::{Authenticators, UserSecret};
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::Secret;
@@ -14,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
 use crate::engine::network::{Pair, Weather, server_address};
-use crate::engine::node::{MS, SECOND, target};
+use crate::engine::node::{MS, SECOND, ns, target};
 use crate::engine::watch::MARKER;
 
 /// Another seed, and so many rounds more.
@@ -124,6 +125,7 @@ impl Storm {
         let tunnel = self.talks[0].id.tunnel;
         let is_open = |event: &Event| matches!(event, Event::Opened(_));
         let is_open = self.pair.client_events.iter().any(is_open);
+        let is_proven = is_open && self.pair.server.unproven().0 == 0;
         match self.below(40) {
             0 => {
                 self.sockets += 1;
@@ -136,8 +138,9 @@ impl Storm {
             }
             // Its NAT forgets.
             2 | 4 => self.pair.rebind(),
-            // Nothing gets through for a while, sometimes for longer than a puzzle lives.
-            3 if is_open && self.pair.silence_until + 20 * SECOND < now => {
+            // Nothing gets through for a while, sometimes for longer than a puzzle lives. Before its address
+            // is proven, a tunnel lives for seconds.
+            3 if is_proven && self.pair.silence_until + 20 * SECOND < now => {
                 let longest = [5, 5, 5, 150][self.below(4) as usize];
                 self.pair.silence_until = now + self.below(longest) * SECOND;
             }
@@ -152,6 +155,7 @@ impl Storm {
     /// Until all was said and answered. False if there never was a tunnel.
     fn run(&mut self) -> bool {
         let mut quiet = 0;
+        let mut has_failed_its_trial = false;
         while !self.is_done() {
             self.talk();
             if quiet < 200 {
@@ -160,6 +164,9 @@ impl Storm {
             let pause = 1 + self.below(400);
             self.pair.run(pause * MS);
             quiet += 1;
+            let gone = |event: &Event| matches!(event, Event::Gone(..));
+            let is_young = self.pair.now < ns(UNPROVEN_LIFE) + 2 * SECOND;
+            has_failed_its_trial |= is_young && self.pair.server_events.iter().any(gone);
             let state: Vec<_> = self
                 .talks
                 .iter()
@@ -170,13 +177,16 @@ impl Storm {
                 "stuck: {state:?} {:?}",
                 self.pair.client.status(self.talks[0].id.tunnel)
             );
-            let gone = |event: &Event| matches!(event, Event::Gone(..));
             if self.pair.client_events.iter().any(gone) {
-                // In weather like this some first packets get no answer in time.
+                // In weather like this some first packets get no answer in time, nor does the server.
                 let first = &self.pair.client_events[0];
                 let is_late = matches!(first, Event::Gone(_, Some(Reason::NoAnswer)));
                 let ends = self.pair.all_ends();
-                assert!(is_late, "{state:?} {ends:?} at {}", self.pair.now / MS);
+                assert!(
+                    is_late || has_failed_its_trial,
+                    "{state:?} {ends:?} at {}",
+                    self.pair.now / MS
+                );
                 return false;
             }
         }

@@ -149,8 +149,7 @@ fn invite_batch(store: &mut Store, arguments: &Enrol, prefix: &Name) -> Result<S
 
 /// Warns if invitations of the same name are open: only one of them makes a machine.
 fn warn_of_others(store: &Store, machine: &Name) -> Result<(), Failure> {
-    let open = store.invitations()?;
-    if open.iter().any(|invitation| invitation.name == *machine) {
+    if store.is_invited(machine)? {
         mention!(
             "clew: warning: {machine} already has an open invitation, and the first device that \
              answers any of them joins as {machine}; to withdraw all, run clew enrol DIR {machine} \

@@ -106,7 +106,10 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let pages = ManagerPages::new(both, manager.clone(), time::now_ns, pin)?;
         let board = BoardService::start(Board::open(dir)?, time::now_ns)?;
         match &own {
-            Some(own) => say!("manager at {url}\n{}", own.described()),
+            Some(own) => {
+                let log = url.at("log").map_err(Failure::new)?;
+                say!("manager at {url}\n{}\nurl      {log}", own.described());
+            }
             None => say!("manager at {url}"),
         }
         let path = dir.join(ADDRESS);

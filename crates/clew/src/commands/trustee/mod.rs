@@ -8,6 +8,7 @@ mod init;
 mod list;
 mod manager;
 mod page;
+mod pending;
 mod plans;
 mod requests;
 mod serve;
