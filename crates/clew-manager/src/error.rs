@@ -203,10 +203,10 @@ pub enum StoreError {
     /// The manager's key is no author's.
     #[error("the manager's key does not get a role")]
     AuthorIsManager,
-    /// The group's log has another history of the group than this store.
+    /// The group's log has another history of the group than this store, or may have.
     #[error(
-        "{0}: the group's log has another history of this group: a copy of this store wrote it. \
-         Nothing is changed here until that is settled"
+        "{0}: halted: the group's log has another history, or was not compared with this restored store \
+         yet. Nothing is changed here until that is settled"
     )]
     Halted(PathBuf),
     /// The salt of a machine's row is not the one that its credential was made with.

@@ -10,7 +10,8 @@ use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
 use clew_service::http::{Server, ServerLimits, ServiceUrl};
 use clew_service::log::{Log, LogOptions, LogPages, LogService, Status, WitnessAddress, clear_key};
 use clew_service::manager::{
-    LogMemory, ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, router,
+    BehindError, LogMemory, ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted,
+    compare_with_own, router,
 };
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use clew_wire::WallTime;
@@ -256,4 +257,63 @@ async fn a_halted_log_halts_its_store_for_all_processes() {
     let halt = |store: &Store| store.halt().unwrap();
     let (_client, store, _) = manager_with(dir.path(), log_clock, halt).await;
     halted(&store, false).await;
+}
+
+/// The log has what the store did not mark before it was killed: that is no older copy, also with an
+/// author's entry between.
+#[test]
+fn a_store_that_was_killed_before_it_marked_its_entries_is_not_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = key(KeyKind::Log, "log", 1);
+    let now = WallTime::from_millis(NOW * 1_000);
+    let group = NewGroup {
+        name: "acme".parse().unwrap(),
+        scheme: Scheme::Xr,
+        opening: Opening::TrustedDealer(Quorum::new(1, 1).unwrap()),
+        log: Some(GroupLog::new(own.public().clone()).unwrap()),
+        now: now.as_nanos(),
+    };
+    let acme = dir.path().join("acme");
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let mut store = Store::create(&acme, group, None, &mut rng).unwrap().store;
+    let issuer = std::fs::read_to_string(acme.join(ISSUER_KEY)).unwrap();
+    let issuer = IssuerKeyFile::decode(&issuer).unwrap();
+    let author = clew_keys::AuthorKeyFile::new(Zeroizing::new([5; 32]), "bob".parse().unwrap());
+    let role = clew_log::entry::Role::Observer;
+    store
+        .admit_author(&author.public(), role, now.as_nanos())
+        .unwrap();
+    let pending = store.enrol(&issuer, "a".parse().unwrap(), now.as_nanos(), &mut rng);
+    pending.unwrap().commit().unwrap();
+    store.refresh().unwrap();
+    let path = dir.path().join("log");
+    Log::create(&path, &own, &own.encode()).unwrap();
+    let founder = Founder {
+        record: store.group().epoch_id(0).unwrap().0,
+        manager: store.group().genesis().manager,
+    };
+    Log::bind(&path, &founder, b"").unwrap();
+    let mut log = Log::open(&path, clear_key).unwrap();
+    let waiting = store.outbox(10).unwrap();
+    let signed = store.signed_for_log(&issuer, &waiting, now).unwrap();
+    assert_eq!(signed.len(), 3);
+    let entries = signed.into_iter().map(|(_, entry)| entry).collect();
+    for added in log.add(entries, now).unwrap() {
+        added.unwrap();
+    }
+    compare_with_own(&store, &log).unwrap();
+    assert!(!store.is_halted());
+    // One row more is one that the store does not know.
+    let more = clew_log::entry::Body::Enrolled {
+        first: 1,
+        leaves: vec![[7; 32]],
+    };
+    let more = clew_log::entry::Entry::sign(store.group().id().0, now, more, &issuer.manager);
+    log.add(vec![more.unwrap()], now)
+        .unwrap()
+        .remove(0)
+        .unwrap();
+    let behind = compare_with_own(&store, &log).unwrap_err();
+    assert!(matches!(behind, BehindError::Store), "{behind}");
+    assert!(store.is_halted());
 }

@@ -244,8 +244,8 @@ fn hint(error: &StoreError) -> Option<String> {
 fn stored(error: &StoreError) -> Option<&'static str> {
     let hint = match error {
         StoreError::Halted(_) => {
-            "stop the other manager. If this store is the right one, give the group a new log: clew \
-             group set-log DIR"
+            "run clew manager serve DIR, which compares them. If there is another manager, stop the wrong \
+             one; for the right one: clew group set-log DIR"
         }
         StoreError::Damaged(_)
         | StoreError::DamagedRow(_)

@@ -14,6 +14,7 @@ mod record;
 
 use super::check::check_tables;
 use super::create::{beside, folders, place, settle};
+use super::halted::halt_in;
 use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store, group_of};
 use crate::error::StoreError;
 use crate::storage::{self, LAYOUT_VERSION, Moment, Row, Transaction};
@@ -198,7 +199,8 @@ impl Store {
     /// Makes a group's directory from a backup, with a database as for [`Store::create_with`]. All of it is
     /// checked, written and synced before the directory has its name. `published` is the newest group
     /// file that anybody has: if it is newer than the backup, the store refuses to open, so that nobody
-    /// who was revoked since is revived.
+    /// who was revoked since is revived. A store of a group with a log is halted until it was compared with
+    /// that.
     ///
     /// # Errors
     /// [`StoreError::Backup`] if the file is not a whole backup; [`StoreError::OtherLayout`];
@@ -221,6 +223,9 @@ impl Store {
         let (mut reader, mut backup) = opened(from)?;
         let mut fill = |db: &dyn Transaction| {
             let group = fill(db, &mut reader, &path, &mut backup)?;
+            if group.newest_log().is_some() {
+                halt_in(&path)?; // until it was compared with the log
+            }
             published.map_or(Ok(()), |published| check_given(&group, published))
         };
         let mut making = Some(making);

@@ -85,6 +85,9 @@ impl Store {
         store.published = std::fs::read(dir.join(GROUP_FILE)).ok();
         store.published = store.published.filter(|file| file == published);
         store.publish().map_err(StoreError::not_published)?;
+        if logged.is_some() {
+            store.resume()?; // it was compared
+        }
         Ok((store, caught_up))
     }
 }

@@ -4,10 +4,20 @@ use super::Store;
 use crate::error::StoreError;
 use clew_keys::files::{self, IfExists, MODE_SECRET};
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// There while the store is halted.
 const HALTED: &str = "issuer/halted";
+
+/// Halts the store of that directory.
+pub(super) fn halt_in(dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join(HALTED);
+    let why = b"the group's log has another history of this group, or was not compared yet\n";
+    let written = files::write_atomically(&path, why, MODE_SECRET, IfExists::Replace);
+    written
+        .and_then(|()| files::sync_directory(files::directory(&path)))
+        .map_err(StoreError::io(&path))
+}
 
 impl Store {
     fn halted_path(&self) -> PathBuf {
@@ -25,15 +35,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn halt(&self) -> Result<(), StoreError> {
-        let path = self.halted_path();
-        let why = b"the group's log has another history of this group\n";
-        let written = files::write_atomically(&path, why, MODE_SECRET, IfExists::Replace);
-        written
-            .and_then(|()| files::sync_directory(files::directory(&path)))
-            .map_err(StoreError::io(&path))
+        halt_in(&self.dir)
     }
 
-    /// Lets the store go on: the log took its entries.
+    /// Lets the store go on: the log took its entries, or was compared with it.
     ///
     /// # Errors
     /// [`StoreError::Io`].

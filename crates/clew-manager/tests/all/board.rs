@@ -195,7 +195,7 @@ fn a_requester_reads_no_other_requesters_posts() {
         .admit_author(&trustee.public(), holding(0, 1), 5)
         .unwrap();
     let mut board = board(&dir);
-    let mut say = |board: &mut Board, key: &AuthorKeyFile, kind, body: &[u8]| {
+    let say = |board: &mut Board, key: &AuthorKeyFile, kind, body: &[u8]| {
         let post = post(&store, key, 1, kind, body.to_vec());
         board.post(&post, 1).map(|_| post)
     };

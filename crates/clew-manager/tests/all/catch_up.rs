@@ -126,6 +126,7 @@ fn rows_come_back_from_the_log_without_their_names() {
     assert!(matches!(refused, StoreError::LogNeeded), "{refused}");
     let (mut store, took) = Store::catch_up(&dir, &acme.issuer, &newest, Some(&logged)).unwrap();
     assert_eq!((took.epochs, took.lost, took.dropped), (1, 3, 0));
+    assert!(!store.is_halted(), "it was compared with the log");
     assert_eq!(took.revoked, ["a"]);
     assert_eq!(store.group().register().root, acme.group().register().root);
     store.check().unwrap();
@@ -161,6 +162,8 @@ fn another_history_is_refused() {
         let error = done.err().unwrap();
         assert!(matches!(error, StoreError::OtherHistory(_)), "{error}");
     };
+    let halted = |dir: &PathBuf| dir.join("issuer/halted").exists();
+    assert!(halted(&dir), "a restored store waits for its log");
     // An older file than the log knows.
     let older = {
         let store = {

@@ -204,7 +204,6 @@ struct Worker<R> {
     sender: Option<Sender>,
     /// Rounds that were refused, by rule: there are as many rules as [`problem`] names.
     refusals: Arc<Mutex<BTreeMap<String, u64>>>,
-    /// By invitation: how many rounds since when.
     attempts: Attempts,
     /// A change is not published yet.
     dirty: bool,
@@ -250,7 +249,7 @@ impl<R: CryptoRng> Worker<R> {
                 continue;
             }
             let before = batched.entry(nonce(&job.round)).or_default();
-            match self.attempts.may_try(&nonce(&job.round), *before) {
+            match self.attempts.take(nonce(&job.round), *before) {
                 Ok(()) => {
                     *before += 1;
                     rounds.push(job.round);
@@ -296,18 +295,17 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Counts a round, and that of an invitation that there is.
+    /// Counts what came of a round. Invitations that there are not are not counted: anybody invents them.
     fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
         match answered {
             Ok(_) => count(&self.metrics.rounds),
             Err(_) => count(&self.metrics.refused),
         }
-        let is_unknown = matches!(
+        if matches!(
             answered,
             Err(StoreError::NoInvitation | StoreError::NoFactory)
-        );
-        if !is_unknown {
-            self.attempts.tried(nonce);
+        ) {
+            self.attempts.forget(&nonce);
         }
     }
 

@@ -167,9 +167,11 @@ fn list_machines(store: &Store) -> Result<(), Failure> {
         "replaces"
     );
     let in_force = store.group().epoch_at(clock::wall_time());
+    let queued = store.queued()?;
     let mut announced = BTreeSet::new();
     store.machines(|machine| {
-        list_machine(&machine, in_force);
+        let is_queued = queued.binary_search(&machine.entry.index).is_ok();
+        list_machine(&machine, in_force, is_queued);
         announced.extend(machine.revoked_in.filter(|epoch| *epoch > in_force));
         Ok::<(), Failure>(())
     })?;
@@ -191,13 +193,14 @@ fn list_invitation(invitation: &Invitation) {
     }
 }
 
-fn list_machine(machine: &Machine, in_force: u32) {
+fn list_machine(machine: &Machine, in_force: u32, is_queued: bool) {
     let entry = &machine.entry;
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let revoked = or_none(machine.revoked_in.map(|epoch| match epoch > in_force {
+    let revoked = machine.revoked_in.map(|epoch| match epoch > in_force {
         true => format!("announced {epoch}"),
         false => format!("in epoch {epoch}"),
-    }));
+    });
+    let revoked = or_none(revoked.or(is_queued.then(|| "queued".to_owned())));
     let replaces = or_none(entry.replaces.map(|row| format!("row {row}")));
     let key = or_none(entry.fingerprint().map(|key| key.to_string()));
     say!(

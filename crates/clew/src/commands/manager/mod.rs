@@ -91,6 +91,10 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         clock: time::now_ns,
         tell: |line| mention!("clew: {line}"),
     };
+    if options.epoch_every.is_none() && !store.queued()?.is_empty() {
+        mention!("warning: machines are queued to be revoked, and no epoch revokes them");
+        mention!("hint: use --epoch-every, or clew revoke without --batch");
+    }
     let published = store.group_file_path();
     crate::tunnel::run(async {
         let mut own = own_log(&store, arguments, &url)?;
@@ -216,7 +220,10 @@ async fn managed(
             mention!("warning: the group's log does not answer: {error}");
             mention!("whether it has entries that this store lacks is found out later");
         }
-        compared => compared.map_err(|error| behind(arguments, error))?,
+        compared => {
+            compared.map_err(|error| behind(arguments, error))?;
+            store.resume()?;
+        }
     }
     Ok(Some(log))
 }
