@@ -143,11 +143,22 @@ impl Receiving {
     /// Receives a message, as [`Connection::receive`].
     pub async fn receive(&mut self) -> Option<Message> {
         let message = self.incoming.recv().await;
+        self.taken(message.is_some());
+        message
+    }
+
+    /// Returns a message that is there already, without waiting.
+    pub fn try_receive(&mut self) -> Option<Message> {
+        let message = self.incoming.try_recv().ok();
+        self.taken(message.is_some());
+        message
+    }
+
+    fn taken(&self, is_some: bool) {
         let is_empty = self.incoming.is_empty();
-        if message.is_some() && is_empty && self.is_starved.swap(false, Ordering::AcqRel) {
+        if is_some && is_empty && self.is_starved.swap(false, Ordering::AcqRel) {
             self.end.driver.ask(Ask::More(self.end.key));
         }
-        message
     }
 }
 

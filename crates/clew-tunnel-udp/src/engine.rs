@@ -1,7 +1,7 @@
 //! What a driver asks of an engine, whichever side and version it is.
 
 use clew_tunnel::engine::client::{self, Client};
-use clew_tunnel::engine::event::{ConnectionId, Event};
+use clew_tunnel::engine::event::{ConnectionId, Event, Traffic};
 use clew_tunnel::engine::server::{self, Server};
 use clew_tunnel::engine::trace::Received;
 use clew_tunnel::engine::{Datagram, Now, Outgoing};
@@ -51,10 +51,14 @@ pub trait Engine: Send + 'static {
     fn counters(&self) -> &Counters;
     /// How many tunnels there are.
     fn tunnels(&self) -> usize;
+    /// What was sent so far.
+    fn traffic(&self) -> Traffic;
+    /// Places of tunnels from addresses that are not proven: taken, and free.
+    fn unproven(&self) -> (usize, usize);
 }
 
 macro_rules! engine {
-    ($engine:ty, $jobs:ty, $due:expr, $is_long:expr) => {
+    ($engine:ty, $jobs:ty, $due:expr, $is_long:expr, $unproven:expr) => {
         impl Engine for $engine {
             type Jobs = $jobs;
 
@@ -125,6 +129,14 @@ macro_rules! engine {
             fn tunnels(&self) -> usize {
                 <$engine>::tunnels(self)
             }
+
+            fn traffic(&self) -> Traffic {
+                <$engine>::traffic(self)
+            }
+
+            fn unproven(&self) -> (usize, usize) {
+                $unproven(self)
+            }
         }
     };
 }
@@ -133,11 +145,13 @@ engine!(
     Server,
     server::Jobs,
     |server: &Server, now: &Now<'_>| Some(server.due(now)),
-    |_: &server::Jobs| false
+    |_: &server::Jobs| false,
+    Server::unproven
 );
 engine!(
     Client,
     client::Jobs,
     |client: &Client, _: &Now<'_>| client.due(),
-    client::Jobs::has_puzzles
+    client::Jobs::has_puzzles,
+    |_: &Client| (0, 0)
 );

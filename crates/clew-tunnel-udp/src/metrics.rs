@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clew_tunnel::Counters;
 use clew_tunnel::engine::Now;
-use clew_tunnel::engine::event::Event;
+use clew_tunnel::engine::event::{Event, Traffic};
 use clew_wire::Instant;
 use tokio::sync::watch;
 
@@ -22,6 +22,10 @@ pub struct Metrics {
     pub connections: u64,
     /// Tunnels that ended.
     pub ended: u64,
+    /// Places of tunnels from addresses that are not proven: taken, and free.
+    pub unproven: (usize, usize),
+    /// What was sent in sequence.
+    pub traffic: Traffic,
     /// Discarded packets, RPCs and records, by reason.
     pub reasons: Counters,
 }
@@ -44,6 +48,9 @@ impl Metrics {
         self.tunnels += other.tunnels;
         self.connections += other.connections;
         self.ended += other.ended;
+        self.unproven.0 += other.unproven.0;
+        self.unproven.1 += other.unproven.1;
+        self.traffic += other.traffic;
         self.reasons += &other.reasons;
         self
     }
@@ -104,6 +111,8 @@ impl Watched {
             tunnels: engine.tunnels(),
             connections: self.connections,
             ended: self.ended,
+            unproven: engine.unproven(),
+            traffic: engine.traffic(),
             reasons: engine.counters().clone(),
         });
     }

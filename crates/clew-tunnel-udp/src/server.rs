@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clew_tunnel::Reason;
-use clew_tunnel::engine::event::{self, ConnectionId, Event, Reply, TunnelId, User};
+use clew_tunnel::engine::event::{self, ConnectionId, Event, Reply, TunnelId};
 use clew_tunnel::engine::server::{self, Config};
 use clew_tunnel::engine::{Datagram, Now, tid};
 use clew_tunnel::record::{Record, ServerSecret};
@@ -15,10 +15,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::{self, Clock, wall};
-use crate::connection::{self, Connection};
 use crate::driver::{Driver, Program};
-use crate::ends::{self, Ask, DriverEnd, DriverEnds};
+use crate::ends::{Ask, DriverEnd, DriverEnds};
 use crate::error::Error;
+use crate::incoming::Incoming;
 use crate::metrics::{Metrics, MetricsWatch, Watched};
 use crate::qlog::Trace;
 use crate::registry::{Answer, Registry};
@@ -57,14 +57,6 @@ pub struct Options {
     pub registry: Option<Box<dyn Registry>>,
     /// A trace for each shard; shards beyond have none.
     pub traces: Vec<Trace>,
-}
-
-/// A connection that a client asks for: to be accepted or refused. Dropped, it is refused.
-pub struct Incoming {
-    create: event::Create,
-    /// Longest packet of the server.
-    packet: usize,
-    commands: Option<mpsc::UnboundedSender<ServerCommand>>,
 }
 
 /// What a server's driver is asked.
@@ -201,60 +193,6 @@ impl Drop for Server {
         for task in &self.tasks {
             task.abort();
         }
-    }
-}
-
-impl Incoming {
-    /// Returns the service that is asked for.
-    pub fn service(&self) -> &str {
-        &self.create.service
-    }
-
-    /// Returns the user for whom the connection is to be.
-    pub const fn user(&self) -> User {
-        self.create.user
-    }
-
-    /// Returns the client's address.
-    pub const fn address(&self) -> SocketAddr {
-        self.create.address
-    }
-
-    /// Returns whether the client has shown that it receives there.
-    pub const fn is_proven(&self) -> bool {
-        self.create.is_proven
-    }
-
-    /// Takes the connection.
-    pub fn accept(mut self) -> Connection {
-        let (held, hand) = ends::pair(self.packet);
-        let id = self.create.connection;
-        // Dropped meanwhile: the connection reads as ended.
-        let commands = self
-            .commands
-            .take()
-            .unwrap_or_else(|| mpsc::unbounded_channel().0);
-        let _ = commands.send(ServerCommand::Accept(id, hand));
-        let driver: Arc<dyn connection::DriverHandle> = Arc::new(commands);
-        Connection::new(held, driver)
-    }
-
-    /// Refuses it: `unknown-service`, `not-authorised`. The client learns that it is refused, the server's
-    /// counters why.
-    pub fn refuse(mut self, reason: Reason) {
-        self.say_no(reason);
-    }
-
-    fn say_no(&mut self, reason: Reason) {
-        if let Some(commands) = self.commands.take() {
-            let _ = commands.send(ServerCommand::Refuse(self.create.connection, reason));
-        }
-    }
-}
-
-impl Drop for Incoming {
-    fn drop(&mut self) {
-        self.say_no(Reason::NotAuthorised);
     }
 }
 
@@ -430,17 +368,11 @@ impl Program<server::Server> for Service {
 impl Service {
     fn create(&self, engine: &mut server::Server, create: event::Create) {
         let id = create.connection;
-        let incoming = Incoming {
-            create,
-            packet: self.packet,
-            commands: self.commands.upgrade(),
-        };
+        let incoming = Incoming::new(create, self.packet, self.commands.upgrade());
         if let Err(full) = self.waiting.try_send(incoming) {
-            let mut incoming = match full {
-                mpsc::error::TrySendError::Full(incoming)
-                | mpsc::error::TrySendError::Closed(incoming) => incoming,
-            };
-            incoming.commands = None;
+            let (mpsc::error::TrySendError::Full(incoming)
+            | mpsc::error::TrySendError::Closed(incoming)) = full;
+            incoming.forget();
             engine.decide(id, Err(Reason::Busy));
         }
     }

@@ -89,6 +89,8 @@ pub const STALE_WAIT: Duration = Duration::from_millis(1_500);
 /// How long a client with a connection hears nothing before it says that it is there: less than
 /// NATs remember.
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(25);
+/// How long a client hears nothing before it pads its packets: a NAT may have forgotten it.
+pub(crate) const PAD_AFTER: Duration = Duration::from_secs(1);
 /// Least length of a client's packet then: what earns a puzz and an ack, should its address be another one.
 pub(crate) const KEEPALIVE_BYTES: usize = 80;
 /// How late a client's timer is when it must have slept.

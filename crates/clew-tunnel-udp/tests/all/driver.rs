@@ -7,7 +7,7 @@ use clew_tunnel_udp::driver::{Driver, Program};
 use clew_tunnel_udp::engine::Engine;
 use clew_tunnel_udp::sockets::{Socket, Sockets};
 use clew_tunnel_udp::tunnel::engine::client::{Client, Config, Target};
-use clew_tunnel_udp::tunnel::engine::event::{ConnectionId, Event, TunnelId};
+use clew_tunnel_udp::tunnel::engine::event::{ConnectionId, Event, Traffic, TunnelId};
 use clew_tunnel_udp::tunnel::engine::trace::Received;
 use clew_tunnel_udp::tunnel::engine::{Datagram, Instant, Now, Outgoing};
 use clew_tunnel_udp::tunnel::wire::values::Call;
@@ -67,6 +67,12 @@ impl Engine for Sender {
     }
     fn tunnels(&self) -> usize {
         0
+    }
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+    fn unproven(&self) -> (usize, usize) {
+        (0, 0)
     }
 }
 

@@ -34,10 +34,11 @@ fn secret() -> ServerSecret {
 
 /// A server that answers each RPC with itself, and its target.
 async fn echo(at: &str) -> Target {
-    echo_with(at, Options::default()).await
+    echo_with(at, Options::default()).await.0
 }
 
-async fn echo_with(at: &str, options: Options) -> Target {
+/// The same with these options, and what ends it.
+pub(crate) async fn echo_with(at: &str, options: Options) -> (Target, tokio::task::JoinHandle<()>) {
     let options = Options {
         at: vec![at.parse().expect("an address")],
         ..options
@@ -45,7 +46,7 @@ async fn echo_with(at: &str, options: Options) -> Target {
     let config = server::Config::new(Vec::new());
     let mut server = Server::bind(&secret(), config, options).expect("a server");
     let record = server.record().await.expect("a record");
-    tokio::spawn(async move {
+    let running = tokio::spawn(async move {
         while let Some(incoming) = server.accept().await {
             if incoming.service() != "echo" {
                 incoming.refuse(clew_tunnel::Reason::UnknownService);
@@ -68,14 +69,14 @@ async fn echo_with(at: &str, options: Options) -> Target {
             });
         }
     });
-    Target::Host(Box::new(record))
+    (Target::Host(Box::new(record)), running)
 }
 
-fn say(text: &str) -> Message {
+pub(crate) fn say(text: &str) -> Message {
     Message::new("say", |call| call.text(text)).expect("a text")
 }
 
-async fn within<T>(what: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), what)
         .await
         .expect("in time")
@@ -243,7 +244,7 @@ async fn parts_of_a_server_find_each_others_tunnels() {
         shards: NonZeroUsize::new(3),
         ..Options::default()
     };
-    let target = echo_with("127.0.0.1:0", options).await;
+    let target = echo_with("127.0.0.1:0", options).await.0;
     let client = Client::new(Config::default()).unwrap();
     let mut tunnels = Vec::new();
     for _ in 0..20 {
@@ -287,7 +288,7 @@ async fn other_threads_may_compute_the_keys() {
         offload_handshakes: NonZeroUsize::new(1),
         ..Options::default()
     };
-    let target = echo_with("127.0.0.1:0", options).await;
+    let target = echo_with("127.0.0.1:0", options).await.0;
     let client = Client::new(Config::default()).unwrap();
     for number in 0..20_u32 {
         let (_tunnel, mut connection) = client.open(target.clone(), |first| {
@@ -328,7 +329,7 @@ async fn traces_are_json_sequences_of_both_sides_of_a_packet() {
         traces: vec![trace(&at_server, "server")],
         ..Options::default()
     };
-    let target = echo_with("127.0.0.1:0", options).await;
+    let target = echo_with("127.0.0.1:0", options).await.0;
     let client = Client::traced(Config::default(), trace(&at_client, "client")).unwrap();
     let (_tunnel, mut connection) = client.open(target, |first| {
         let connection = first.connect("echo", None);

@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use super::connections::Connections;
 use super::draft::Draft;
-use super::event::{ConnectionId, Event, Status, TunnelId};
+use super::event::{ConnectionId, Event, Status, Traffic, TunnelId};
 use super::party::Party;
 use super::queue::Queue;
 use super::receiving::{Held, Place, Receiving};
@@ -28,6 +28,8 @@ pub struct Common {
     pub(super) events: VecDeque<Event>,
     /// By reason.
     pub(super) counters: Counters,
+    /// What was sent.
+    pub(super) traffic: Traffic,
     /// What is held ahead of its turn.
     pub(super) held: Held,
     /// RPCs of the packet that is being written.

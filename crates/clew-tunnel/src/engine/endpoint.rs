@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 
 use super::agenda::Agenda;
 use super::channel::{Channel, Now};
-use super::event::{ConnectionId, Event, Status, TunnelId};
+use super::event::{ConnectionId, Event, Status, Traffic, TunnelId};
 use super::outgoing::Outgoing;
 use super::party::Party;
 use super::table::Table;
@@ -85,6 +85,11 @@ impl<T: Party> Endpoint<T> {
     /// How often each reason was met.
     pub fn counters(&self) -> &Counters {
         &self.shared.as_ref().counters
+    }
+
+    /// What was sent in sequence, in all tunnels so far.
+    pub fn traffic(&self) -> Traffic {
+        self.shared.as_ref().traffic
     }
 
     /// Counts a packet that was discarded, here or by the program.
@@ -197,6 +202,7 @@ impl<T: Party> Endpoint<T> {
         tunnel.leave(&mut self.shared);
         let common = self.shared.as_mut();
         let channel = tunnel.channel_mut();
+        common.traffic += channel.sending.counted();
         self.agenda.move_to(index, &mut channel.due, None);
         channel.receiving.release(&mut common.held);
         common.events.push_back(Event::Gone(channel.id, reason));
@@ -273,6 +279,7 @@ impl<T: Party> Endpoint<T> {
                 Ok(false) => {
                     let due = tunnel.next_due();
                     let channel = tunnel.channel_mut();
+                    self.shared.as_mut().traffic += channel.sending.counted();
                     return self.agenda.move_to(index, &mut channel.due, due);
                 }
                 Err(reason) => return self.end(now.instant, index, Some(reason)),

@@ -95,6 +95,42 @@ pub struct Status {
     pub outstanding: usize,
 }
 
+/// What was sent in sequence, in all tunnels so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets that were sent for the first time.
+    pub sent: u64,
+    /// Those that were sent again.
+    pub again: u64,
+    /// Timers that ran out.
+    pub timeouts: u64,
+    /// Round trips that were measured.
+    pub trips: u64,
+    /// Their sum.
+    pub trip: Duration,
+}
+
+impl Traffic {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self {
+        sent: 0,
+        again: 0,
+        timeouts: 0,
+        trips: 0,
+        trip: Duration::ZERO,
+    };
+}
+
+impl core::ops::AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.again += other.again;
+        self.timeouts += other.timeouts;
+        self.trips += other.trips;
+        self.trip += other.trip;
+    }
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {

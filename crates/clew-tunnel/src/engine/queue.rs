@@ -3,6 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::limits::PACKET_MAX;
+
 /// What is behind the front is moved to it when more than this many bytes in front of it are read.
 const SLACK: usize = 4_096;
 
@@ -29,6 +31,7 @@ impl Queue {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<usize, E> {
+        self.reserve(PACKET_MAX);
         let begin = self.bytes.len();
         if let Err(refused) = write(&mut self.bytes) {
             self.bytes.truncate(begin);
@@ -42,8 +45,17 @@ impl Queue {
 
     /// Adds these bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.reserve(bytes.len());
         self.bytes.extend_from_slice(bytes);
         self.lengths.push_back(bytes.len() as u16);
+    }
+
+    /// Memory grows by a quarter, not by as much again: what others make us keep is bounded by what they may send.
+    fn reserve(&mut self, bytes: usize) {
+        if self.bytes.capacity() - self.bytes.len() < bytes {
+            let more = bytes.max(self.bytes.len() / 4);
+            self.bytes.reserve_exact(more);
+        }
     }
 
     /// The first one.
@@ -75,5 +87,24 @@ impl Queue {
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.lengths.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_takes_little_more_memory_than_it_has_bytes() {
+        let mut queue = Queue::new();
+        for n in 1..4_000 {
+            queue.push(&[7; 1_100]);
+            let most = queue.bytes() * 5 / 4 + 1_100;
+            assert!(
+                queue.bytes.capacity() <= most,
+                "{n}: {}",
+                queue.bytes.capacity()
+            );
+        }
     }
 }

@@ -6,6 +6,7 @@ use clew_wire::Instant;
 use core::time::Duration;
 
 use super::congestion::{Advice, Congestion};
+use super::event::Traffic;
 use super::retransmission::Timeout;
 use super::seq::Seq;
 use crate::limits::FIRST_PACKETS_MAX;
@@ -41,6 +42,8 @@ pub(super) struct Sending {
     expiry: Option<Instant>,
     congestion: Congestion,
     timeout: Timeout,
+    /// What was sent since [`Self::counted`] was asked last.
+    traffic: Traffic,
 }
 
 /// What an ack did.
@@ -66,7 +69,13 @@ impl Sending {
             expiry: None,
             congestion: Congestion::new(packet),
             timeout: Timeout::new(),
+            traffic: Traffic::NONE,
         }
+    }
+
+    /// What was sent since the last call.
+    pub(super) const fn counted(&mut self) -> Traffic {
+        core::mem::replace(&mut self.traffic, Traffic::NONE)
     }
 
     /// How many packets an ack takes; none of an older one.
@@ -128,7 +137,10 @@ impl Sending {
         if taken.all(|sent| !sent.is_again)
             && let Some(last) = self.flight.get(packets - 1)
         {
-            self.timeout.measure(now - last.at);
+            let trip = now - last.at;
+            self.timeout.measure(trip);
+            self.traffic.trips += 1;
+            self.traffic.trip += trip;
         }
         self.flight.drain(..packets);
         self.lost = self.lost.saturating_sub(packets);
@@ -156,6 +168,7 @@ impl Sending {
             self.again = 0;
             self.at_once = true;
         }
+        self.traffic.timeouts += 1;
         self.timeout.ran_out = self.timeout.ran_out.saturating_add(1);
         self.expiry = Some(now + self.timeout.length());
         self.timeout.ran_out
@@ -187,6 +200,7 @@ impl Sending {
         let sent = self.flight.get_mut(self.again - 1)?;
         sent.is_again = true;
         sent.at = now;
+        self.traffic.again += 1;
         Some((sent.seq, &sent.rpcs))
     }
 
@@ -226,6 +240,7 @@ impl Sending {
         });
         self.was_full = !self.has_room();
         self.sent_at = now;
+        self.traffic.sent += 1;
         self.waiting_since.get_or_insert(now);
         self.expiry.get_or_insert(now + self.timeout.length());
         seq

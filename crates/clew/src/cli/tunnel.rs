@@ -5,7 +5,7 @@ use super::{NewFile, parse_address};
 use crate::secrets::{Seal, Unlock};
 use crate::tunnel::keys::{PublicKey, parse_key};
 use crate::tunnel::registry::{Pin, parse_pin};
-use crate::tunnel::services::{Service, parse_service};
+use crate::tunnel::services::{CONNECTIONS, Service, parse_service};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -114,6 +114,16 @@ pub struct Serving {
     /// that established tunnels are not delayed. Lowers total throughput [default: off]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub offload_handshakes: Option<u32>,
+    /// Tunnels at once on each core, divided among networks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), default_value_t = 100_000)]
+    pub max_tunnels: u32,
+    /// Tunnels at once whose clients have not shown yet that they receive at their addresses. Beyond
+    /// them a client first shows that, which costs it a round trip
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), default_value_t = 256)]
+    pub max_unproven: u32,
+    /// End a tunnel that is silent for this time (1s to 720h)
+    #[arg(long, value_name = "D", value_parser = duration, default_value = "24h")]
+    pub tunnel_idle: Duration,
     /// File to trace packets to, as qlog (JSON text sequences): who talked to whom, without keys
     /// and content. With several cores trace.sqlog becomes trace-1.sqlog, trace-2.sqlog and so on
     #[arg(long, value_name = "FILE")]
@@ -146,6 +156,13 @@ pub struct TunnelServe {
     /// Also let users without a key connect
     #[arg(long)]
     pub anonymous: bool,
+    /// Connections to services at once. A user that has n of them (without a key: a network, IPv4 /24 or
+    /// IPv6 /56) gets another only while n are free
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value_t = CONNECTIONS as u32)]
+    pub max_connections: u32,
+    /// End a connection that carries nothing for this time [default: never]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub idle: Option<Duration>,
     /// How users authenticate
     #[arg(long, value_enum, default_value = "bound")]
     pub authenticators: AuthenticatorNames,
@@ -195,6 +212,9 @@ pub struct TunnelConnect {
     /// input and output]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address)]
     pub listen: Option<SocketAddr>,
+    /// TCP connections at once; more wait. Needs --listen
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), default_value_t = 4_096)]
+    pub max_connections: u32,
     /// Longest wait for the directory, and for the server's first answer
     #[arg(long, value_name = "D", value_parser = duration, default_value = "20s")]
     pub timeout: Duration,

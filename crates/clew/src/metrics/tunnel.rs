@@ -1,5 +1,6 @@
 //! What a server of tunnels counts, for Prometheus and for people.
 
+use crate::tunnel::places::Places;
 use crate::tunnel::services::Work;
 use clew_tunnel::Reason;
 use clew_tunnel_udp::{Metrics, MetricsWatch};
@@ -11,7 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Begins the name of every counter.
 pub const PREFIX: &str = "clew_tunnel";
@@ -24,13 +25,24 @@ pub struct TunnelMetrics(Arc<Parts>);
 struct Parts {
     engine: MetricsWatch,
     services: Mutex<Vec<(String, Arc<Work>)>>,
+    places: OnceLock<Places>,
 }
 
 impl TunnelMetrics {
     /// What this server counts.
     pub fn new(engine: MetricsWatch) -> Self {
         let services = Mutex::default();
-        Self(Arc::new(Parts { engine, services }))
+        let places = OnceLock::new();
+        Self(Arc::new(Parts {
+            engine,
+            services,
+            places,
+        }))
+    }
+
+    /// The places that services have, to be shown.
+    pub fn places(&self, places: &Places) {
+        let _ = self.0.places.set(places.clone());
     }
 
     /// The counters of a service.
@@ -128,19 +140,12 @@ pub const OF_SERVICES: [ServiceCounter; 5] = [
 impl Collector for TunnelMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let engine = self.engine();
-        let tunnels = i64::try_from(engine.tunnels).unwrap_or(i64::MAX);
-        let gauge = ConstGauge::new(tunnels);
-        gauge.encode(encoder.encode_descriptor(
-            "tunnels",
-            "Current tunnels",
-            None,
-            MetricType::Gauge,
-        )?)?;
-        let counters = [
-            ("ended", "Ended tunnels", engine.ended),
-            ("connections", "Requested connections", engine.connections),
-        ];
-        for (name, help, count) in counters {
+        for (name, help, count) in self.gauges(&engine) {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            let into = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(count).encode(into)?;
+        }
+        for (name, help, count) in counters(&engine) {
             let into = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             ConstCounter::new(count).encode(into)?;
         }
@@ -154,7 +159,50 @@ impl Collector for TunnelMetrics {
     }
 }
 
+type Named = (&'static str, &'static str, u64);
+
+/// The counters of an engine: name, help, number.
+fn counters(engine: &Metrics) -> [Named; 7] {
+    let traffic = &engine.traffic;
+    let microseconds = u64::try_from(traffic.trip.as_micros()).unwrap_or(u64::MAX);
+    [
+        ("ended", "Ended tunnels", engine.ended),
+        ("connections", "Requested connections", engine.connections),
+        ("packets_sent", "Packets sent in sequence", traffic.sent),
+        ("packets_resent", "Packets sent again", traffic.again),
+        ("timeouts", "Retransmission timeouts", traffic.timeouts),
+        ("round_trips", "Measured round trips", traffic.trips),
+        (
+            "round_trip_microseconds",
+            "Sum of measured round trips",
+            microseconds,
+        ),
+    ]
+}
+
 impl TunnelMetrics {
+    fn gauges(&self, engine: &Metrics) -> Vec<Named> {
+        let (taken, free) = engine.unproven;
+        let mut gauges = vec![
+            ("tunnels", "Current tunnels", engine.tunnels as u64),
+            (
+                "unproven",
+                "Current tunnels from unproven addresses",
+                taken as u64,
+            ),
+            (
+                "unproven_free",
+                "Free places for tunnels from unproven addresses",
+                free as u64,
+            ),
+        ];
+        if let Some(places) = self.0.places.get() {
+            let free = places.free() as u64;
+            gauges.push(("connections_free", "Free places for connections", free));
+        }
+        gauges
+    }
+
     fn encode_services(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let services = self
             .0

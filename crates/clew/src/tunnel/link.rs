@@ -2,7 +2,8 @@
 
 use super::keys;
 use super::records::{self, Trust};
-use super::watch;
+use super::stream::{DATA, DATA_MAX, FIRST_MAX};
+use super::watch::Watched;
 use crate::failure::Failure;
 use clew_tunnel::Reason;
 use clew_tunnel::engine::client::{Target, UserId};
@@ -14,6 +15,16 @@ use std::time::Duration;
 
 /// How long a directory or a name server has to answer.
 pub const ANSWER: Duration = Duration::from_secs(20);
+
+/// Connections of one tunnel at once, below what a tunnel has: those that end keep their places for a while.
+const AT_ONCE: usize = 60;
+
+/// Connections of one tunnel in all, below what a server takes at once (CREATE_RATE).
+const USES: u32 = 200;
+
+/// How long a server may have been silent, for a new connection to be in the tunnel that is there. A server that
+/// began anew does not know that tunnel; a new one's first packet is as fast.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// Where the record of a server comes from.
 #[derive(Clone, Debug)]
@@ -48,6 +59,10 @@ impl Whom {
                 (record, host.as_deref(), path.display().to_string())
             }
             Source::Directory(path, host) => {
+                // One round trip is saved as long as the record is good.
+                if let Some(held) = held.filter(|held| self.is_good(held, host)) {
+                    return Ok(held.clone());
+                }
                 let record = self.ask_directory(client, path, host).await?;
                 (record, Some(host.as_str()), host.clone())
             }
@@ -59,6 +74,10 @@ impl Whom {
             what: &what,
         };
         wanted.of_the_present(client, record, self.patience).await
+    }
+
+    fn is_good(&self, record: &Record, host: &str) -> bool {
+        records::verify(record, Some(host), |cert| self.trust.trusts(cert)).is_ok()
     }
 
     /// What a directory has for a host.
@@ -120,11 +139,14 @@ impl Wanted<'_> {
         patience: Duration,
     ) -> Result<Record, Failure> {
         match self.verify(&record) {
-            Ok(()) => Ok(record),
+            Ok(()) => {
+                let held = held_newer(self, &record);
+                Ok(held.cloned().unwrap_or(record))
+            }
             Err(Reason::Expired) if record.cert.body.end < records::now() => {
                 Err(records::certificate_ended(self.what, &record.cert))
             }
-            Err(Reason::Expired) => match self.held.filter(|held| self.follows(held, &record)) {
+            Err(Reason::Expired) => match held_newer(self, &record) {
                 Some(held) => Ok(held.clone()),
                 None => self.newer(client, &record, patience).await,
             },
@@ -180,6 +202,11 @@ impl Wanted<'_> {
     }
 }
 
+/// The record that is held already, if it is newer than this one, and good.
+fn held_newer<'a>(wanted: &Wanted<'a>, record: &Record) -> Option<&'a Record> {
+    wanted.held.filter(|held| wanted.follows(held, record))
+}
+
 /// Why a tunnel is of no use, for people.
 pub fn why(tunnel: &Tunnel, error: Error, what: &str) -> Failure {
     let reason = match (&*tunnel.state().borrow(), error) {
@@ -207,24 +234,35 @@ pub fn why(tunnel: &Tunnel, error: Error, what: &str) -> Failure {
 pub struct Link {
     client: Client,
     whom: Whom,
-    tunnel: Option<Arc<Tunnel>>,
-    /// What the newest tunnel was opened with.
+    newest: Option<Newest>,
+    /// One that waits for the next connection that needs a tunnel, and the record that it is for.
+    prepared: Option<(Tunnel, Record)>,
+    /// The newest that is known.
     record: Option<Record>,
+    watched: Arc<Watched>,
+}
+
+/// The newest tunnel, in which new connections are as long as it is fit for that.
+struct Newest {
+    tunnel: Arc<Tunnel>,
+    uses: u32,
 }
 
 impl Link {
-    /// No tunnel yet.
-    pub const fn new(client: Client, whom: Whom) -> Self {
+    /// No tunnel yet. `what` is on the other side. Within tokio.
+    pub fn new(client: Client, whom: Whom, what: String) -> Self {
         Self {
             client,
             whom,
-            tunnel: None,
+            newest: None,
+            prepared: None,
             record: None,
+            watched: Watched::begin(what),
         }
     }
 
-    /// Asks for a connection. In a new tunnel `first` goes along, in its first packet. The tunnel ends when
-    /// nobody holds it any more.
+    /// Asks for a connection, and sends its first bytes: in a new tunnel, the first of them are in its first
+    /// packet. A tunnel ends when nobody holds it any more.
     ///
     /// # Errors
     /// There is no record that may be used.
@@ -232,33 +270,72 @@ impl Link {
         &mut self,
         service: &str,
         user: Option<UserId>,
-        first: impl FnOnce(&mut FirstPacket, &Connection),
+        early: &[u8],
     ) -> Result<(Arc<Tunnel>, Connection), Failure> {
-        // One that is silent may be of a server that has started anew, and knows it no more.
-        let is_there =
-            |tunnel: &Tunnel| matches!(*tunnel.state().borrow(), State::Opening | State::Open);
-        if let Some(tunnel) = self.tunnel.as_ref().filter(|tunnel| is_there(tunnel)) {
-            return Ok((Arc::clone(tunnel), tunnel.connect(service, user)));
-        }
-        let record = self.prepare().await?;
-        let addresses = record.ecert.body.addresses.clone();
-        let (tunnel, connection) = self.client.open(Target::Host(Box::new(record)), |asked| {
+        let begin = |asked: &mut FirstPacket| {
             let connection = asked.connect(service, user);
-            first(asked, &connection);
+            let first = early.len().min(FIRST_MAX.saturating_sub(2 * service.len()));
+            let (first, rest) = early.split_at(first);
+            let pieces = [first].into_iter().chain(rest.chunks(DATA_MAX));
+            for piece in pieces.filter(|piece| !piece.is_empty()) {
+                // So few bytes fit into any RPC.
+                let _ = asked.send(&connection, DATA, |call| call.bytes(piece));
+            }
             connection
-        });
+        };
+        if let Some(newest) = &mut self.newest
+            && newest.uses < USES
+            && newest.tunnel.is_ready(AT_ONCE, QUIET).await
+        {
+            newest.uses += 1;
+            let connection = newest.tunnel.begin(begin);
+            return Ok((Arc::clone(&newest.tunnel), connection));
+        }
+        let record = self.newest_record().await?;
+        let (tunnel, connection) = match self.prepared.take() {
+            Some((tunnel, of)) if of == record && *tunnel.state().borrow() == State::Opening => {
+                let connection = tunnel.begin(begin);
+                (tunnel, connection)
+            }
+            _ => self
+                .client
+                .open(Target::Host(Box::new(record.clone())), begin),
+        };
         let tunnel = Arc::new(tunnel);
-        let watched = Arc::downgrade(&tunnel);
-        tokio::spawn(watch::watch(watched, addresses, service.to_owned()));
-        self.tunnel = Some(Arc::clone(&tunnel));
+        self.watched.add(&tunnel, &record.ecert.body.addresses);
+        self.newest = Some(Newest {
+            tunnel: Arc::clone(&tunnel),
+            uses: 1,
+        });
+        self.prepare_with(record);
         Ok((tunnel, connection))
     }
-    /// The record of a tunnel that is opened now.
+
+    /// Prepares the next tunnel: its first packet then waits for no key.
     ///
     /// # Errors
-    /// There is none that may be used.
-    pub async fn prepare(&mut self) -> Result<Record, Failure> {
-        let held = self.record.take();
+    /// There is no record that may be used.
+    pub async fn prepare(&mut self) -> Result<(), Failure> {
+        let record = self.newest_record().await?;
+        self.prepare_with(record);
+        Ok(())
+    }
+
+    fn prepare_with(&mut self, record: Record) {
+        let target = Target::Host(Box::new(record.clone()));
+        self.prepared = Some((self.client.prepare(target), record));
+    }
+
+    /// A tunnel found no server: a directory is asked again where it is.
+    pub fn forget(&mut self) {
+        (self.record, self.prepared) = (None, None);
+    }
+
+    /// The record of a tunnel that is opened now.
+    async fn newest_record(&mut self) -> Result<Record, Failure> {
+        let told = self.newest.as_ref();
+        let told = told.and_then(|newest| newest.tunnel.newer());
+        let held = told.or_else(|| self.record.take());
         let record = self.whom.record(&self.client, held.as_ref()).await?;
         self.record = Some(record.clone());
         Ok(record)

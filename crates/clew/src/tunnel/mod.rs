@@ -2,9 +2,12 @@
 //! directories. The protocol is `clew-tunnel`'s, the sockets are `clew-tunnel-udp`'s.
 
 pub mod files;
+pub mod forward;
 pub mod keys;
 pub mod link;
 pub mod names;
+pub mod places;
+pub mod rarely;
 pub mod records;
 pub mod registry;
 pub mod services;

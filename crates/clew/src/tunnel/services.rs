@@ -1,7 +1,9 @@
 //! What is behind a server's services.
 
-use super::stream::{self, Broken, Side, Traffic};
-use super::users::Users;
+use super::places::{Place, Places};
+use super::rarely::Rarely;
+use super::stream::{self, Broken, Pulse, Side, Traffic};
+use super::users::{Removal, Users};
 use crate::metrics::TunnelMetrics;
 use clew_tunnel::Reason;
 use clew_tunnel::limits::NAME_MAX;
@@ -12,11 +14,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::time::MissedTickBehavior;
 use tracing::warn;
 
-/// Connections to services that are open at once; more are refused (`busy`).
-const OPEN_MAX: usize = 4_096;
+/// Connections to services that are open at once, if nothing else is said; more are refused (`busy`).
+pub const CONNECTIONS: usize = 4_096;
+
+/// How often the users' file is looked at while nobody asks for a connection.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How long a TCP server has time to answer; the other side's patience is a little longer.
 const TARGET_WAIT: Duration = Duration::from_secs(8);
@@ -94,6 +99,25 @@ struct Running {
     work: Arc<Work>,
     /// That it cannot be reached was said.
     is_down: AtomicBool,
+    no_stream: Rarely,
+}
+
+/// How much a server's services take on.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Connections that are open at once, of all users: a user of n gets another only while n are free.
+    pub connections: usize,
+    /// How long a connection may carry nothing; `None`: for ever.
+    pub idle: Option<Duration>,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: CONNECTIONS,
+            idle: None,
+        }
+    }
 }
 
 /// The services of a server.
@@ -101,39 +125,70 @@ struct Running {
 pub struct Services {
     all: HashMap<String, Arc<Running>>,
     users: Users,
-    room: Arc<Semaphore>,
+    places: Places,
+    idle: Option<Duration>,
+}
+
+/// One connection that is asked for: who asks, and what ends it.
+struct Asked {
+    incoming: Incoming,
+    place: Place,
+    /// Of a user: ends when the user is removed.
+    removal: Option<Removal>,
+    idle: Option<Duration>,
 }
 
 impl Services {
     /// These services for these users, counted. Of two with one name the last counts.
-    pub fn new(services: &[Service], users: Users, metrics: &TunnelMetrics) -> Self {
+    pub fn new(
+        services: &[Service],
+        users: Users,
+        bounds: Bounds,
+        metrics: &TunnelMetrics,
+    ) -> Self {
         let running = |service: &Service| {
             let running = Running {
                 service: service.clone(),
                 work: metrics.service(&service.name),
                 is_down: AtomicBool::new(false),
+                no_stream: Rarely::default(),
             };
             (service.name.clone(), Arc::new(running))
         };
+        let places = Places::new(bounds.connections);
+        metrics.places(&places);
         Self {
             all: services.iter().map(running).collect(),
             users,
-            room: Arc::new(Semaphore::new(OPEN_MAX)),
+            places,
+            idle: bounds.idle,
         }
     }
 
-    /// Takes connections as long as the server is there.
+    /// Takes connections as long as the server is there. Users who are removed from the file lose theirs.
     pub async fn serve(&mut self, server: &mut Server) {
-        while let Some(incoming) = server.accept().await {
-            self.take(incoming);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                incoming = server.accept() => match incoming {
+                    Some(incoming) => self.take(incoming),
+                    None => return,
+                },
+                _ = look.tick() => self.refresh(),
+            }
         }
     }
 
-    fn take(&mut self, incoming: Incoming) {
+    fn refresh(&mut self) {
         if let Err(failure) = self.users.refresh() {
             let message = failure.message;
             warn!("{message}: no user with a key is admitted until this file is good again");
         }
+    }
+
+    fn take(&mut self, incoming: Incoming) {
+        self.refresh();
         // Whether a service is there is told to nobody who may not use it.
         if !self.users.may(&incoming.user()) {
             return incoming.refuse(Reason::NotAuthorised);
@@ -141,49 +196,65 @@ impl Services {
         let Some(running) = self.all.get(incoming.service()) else {
             return incoming.refuse(Reason::UnknownService);
         };
-        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
+        let Some(place) = self.places.take(&incoming) else {
             return incoming.refuse(Reason::Busy);
         };
+        let asked = Asked {
+            removal: self.users.removal(&incoming.user()),
+            idle: self.idle,
+            incoming,
+            place,
+        };
         let running = Arc::clone(running);
-        tokio::spawn(async move {
-            running.forward(incoming).await;
-            drop(room);
-        });
+        tokio::spawn(async move { running.serve(asked).await });
     }
 }
 
 impl Running {
-    async fn forward(&self, incoming: Incoming) {
+    /// From the request to the end: the target is reached, then bytes are carried.
+    async fn serve(&self, asked: Asked) {
         let stream = match &self.service.target {
             Target::Echo => None,
             Target::Tcp(address) => match connect(address).await {
                 Ok(stream) => Some(stream),
-                Err(error) => return self.cannot_reach(incoming, address, &error),
+                Err(error) => return self.cannot_reach(asked.incoming, address, &error),
             },
         };
         self.is_down.store(false, Ordering::Relaxed);
         self.work.taken.fetch_add(1, Ordering::Relaxed);
         self.work.open.fetch_add(1, Ordering::Relaxed);
-        let connection = incoming.accept();
-        let traffic = &self.work.traffic;
+        let carried = self.carry(asked, stream).await;
+        self.work.open.fetch_sub(1, Ordering::Relaxed);
+        let Err(broken) = carried else {
+            return;
+        };
+        self.work.broken.fetch_add(1, Ordering::Relaxed);
+        if let Broken::NoStream = broken {
+            let service = &self.service.name;
+            let tell = |others| warn!(service, others, "{broken}");
+            self.no_stream.tell(tell);
+        }
+    }
+
+    async fn carry(&self, asked: Asked, stream: Option<TcpStream>) -> Result<(), Broken> {
+        let connection = asked.incoming.accept();
+        let pulse = Pulse::default();
+        let counts = (&self.work.traffic, &pulse);
+        let ends = ended(asked.removal, asked.idle, &pulse);
         let carried = match stream {
-            None => stream::echo(connection, traffic).await,
+            None => stream::echo(connection, counts).or_ended(ends).await,
             Some(mut stream) => {
-                let carried =
-                    stream::carry(connection, stream.split(), Side::Server, traffic).await;
+                let carried = stream::carry(connection, stream.split(), Side::Server, counts)
+                    .or_ended(ends)
+                    .await;
                 if carried.is_err() {
                     break_off(&stream);
                 }
                 carried
             }
         };
-        self.work.open.fetch_sub(1, Ordering::Relaxed);
-        if let Err(broken) = carried {
-            self.work.broken.fetch_add(1, Ordering::Relaxed);
-            if let Broken::NoStream = broken {
-                warn!(service = self.service.name, "{broken}");
-            }
-        }
+        drop(asked.place);
+        carried
     }
 
     /// Says so once, until it can be reached again.
@@ -196,6 +267,38 @@ impl Running {
         incoming.refuse(Reason::Busy);
     }
 }
+
+/// Waits until the user is removed, or nothing was carried for too long.
+async fn ended(removal: Option<Removal>, idle: Option<Duration>, pulse: &Pulse) -> Broken {
+    let removed = async {
+        match removal {
+            Some(removal) => removal.removed().await,
+            None => std::future::pending().await,
+        }
+    };
+    let idle = async {
+        match idle {
+            Some(idle) => pulse.stopped(idle).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = removed => Broken::Removed,
+        () = idle => Broken::Idle,
+    }
+}
+
+/// A stream that something else may end.
+trait OrEnded: Future<Output = Result<(), Broken>> + Sized {
+    async fn or_ended(self, ended: impl Future<Output = Broken>) -> Result<(), Broken> {
+        tokio::select! {
+            carried = self => carried,
+            broken = ended => Err(broken),
+        }
+    }
+}
+
+impl<T: Future<Output = Result<(), Broken>>> OrEnded for T {}
 
 async fn connect(address: &str) -> io::Result<TcpStream> {
     let connected = tokio::time::timeout(TARGET_WAIT, TcpStream::connect(address));

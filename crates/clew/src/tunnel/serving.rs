@@ -26,6 +26,10 @@ use tracing::warn;
 const ROTATION: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(60)..=Duration::from_secs(12 * 3_600);
 
+/// Shortest and longest silence after which a tunnel ends.
+const IDLE: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(30 * 86_400);
+
 /// How long after a failure a record is given to a name server again.
 const AGAIN: Duration = Duration::from_secs(10);
 
@@ -59,10 +63,13 @@ pub async fn begin(
     }
     let mut config = Config::new(serving.address.clone());
     config.rotation = serving.rotation;
+    config.limits.tunnels = serving.max_tunnels as usize;
+    config.limits.unproven = serving.max_unproven as usize;
+    config.limits.idle = serving.tunnel_idle;
     configure(&mut config);
     let parts = parts(serving.cores)?;
-    let traces = match &serving.qlog {
-        None => Vec::new(),
+    let (traces, trace_files) = match &serving.qlog {
+        None => (Vec::new(), Vec::new()),
         Some(path) => traces::begin(path, parts, "server")?,
     };
     let offload = serving.offload_handshakes.map(|many| many as usize);
@@ -79,26 +86,28 @@ pub async fn begin(
     let metrics = TunnelMetrics::new(server.metrics());
     let first = server.record().await;
     let first = first.ok_or_else(|| Failure::new("the server failed to start"))?;
+    let mut until = Until::after(serving.duration);
+    let mut metrics_at = None;
+    if let Some(at) = serving.metrics {
+        let metrics = metrics.clone();
+        let endpoint = Endpoint::listen(at, move || metrics.text())?;
+        until = until.beating(endpoint.heartbeat);
+        metrics_at = Some(endpoint.at);
+    }
+    // Nothing can fail any more: a server that cannot start leaves the record of the one that runs alone.
     if let Some(path) = &serving.record {
         publish(path, &first).map_err(|e| not_published(path, &e))?;
         tokio::spawn(keep_published(server.records(), path.clone()));
     }
     mention!("{host} at {}", addresses.join(", "));
     mention!("key: {key}");
-    if let Some(path) = &serving.qlog {
-        let names = traces::names(path, parts);
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| name.display().to_string())
-            .collect();
+    if !trace_files.is_empty() {
+        let names = trace_files.iter().map(|name| name.display().to_string());
+        let names: Vec<String> = names.collect();
         mention!("traces: {}", names.join(", "));
     }
-    let mut until = Until::after(serving.duration);
-    if let Some(at) = serving.metrics {
-        let metrics = metrics.clone();
-        let endpoint = Endpoint::listen(at, move || metrics.text())?;
-        until = until.beating(endpoint.heartbeat);
-        mention!("metrics: http://{}/metrics", endpoint.at);
+    if let Some(at) = metrics_at {
+        mention!("metrics: http://{at}/metrics");
     }
     Ok(Begun {
         server,
@@ -123,6 +132,9 @@ fn parts(asked: Option<u16>) -> Result<usize, Failure> {
 fn check(serving: &Serving) -> Result<(), Failure> {
     if !ROTATION.contains(&serving.rotation) {
         return Err(Failure::new("--rotation must be 60s to 12h"));
+    }
+    if !IDLE.contains(&serving.tunnel_idle) {
+        return Err(Failure::new("--tunnel-idle must be 1s to 720h"));
     }
     let v4 = serving.listen.iter().filter(|at| at.is_ipv4()).count();
     if v4 > 1 || serving.listen.len() - v4 > 1 {

@@ -6,13 +6,18 @@ use clew_tunnel_udp::{Connection, Message, Receiving, Sending};
 use std::io;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Bytes of one `data` at most: with it, a packet of the usual length is nearly full.
 pub const DATA_MAX: usize = 1_152;
 
-/// Bytes that go into the first packet of a tunnel, if they are there when it is opened.
-pub const FIRST_MAX: usize = 400;
+/// Bytes that go into the first packet of a tunnel, less twice the length of the service's name: with a user's
+/// authenticator, the shortest initiation packet is full.
+pub const FIRST_MAX: usize = 570;
+
+/// Bytes of one read or write of the system at most.
+const AT_ONCE: usize = 64 << 10;
 
 /// The RPC that has bytes.
 pub const DATA: &str = "data";
@@ -36,6 +41,10 @@ pub enum Broken {
     NoStream,
     /// Here, on the way in or out.
     Local(io::Error),
+    /// Its user may not connect any more.
+    Removed,
+    /// Nothing was carried for too long.
+    Idle,
 }
 
 impl std::fmt::Display for Broken {
@@ -44,6 +53,8 @@ impl std::fmt::Display for Broken {
             Self::Gone => f.write_str("the connection broke before its end"),
             Self::NoStream => f.write_str("the other side speaks another protocol"),
             Self::Local(error) => error.fmt(f),
+            Self::Removed => f.write_str("its user was removed"),
+            Self::Idle => f.write_str("nothing was carried for too long"),
         }
     }
 }
@@ -67,6 +78,27 @@ pub struct Traffic {
     pub received: AtomicU64,
     /// To the other side.
     pub sent: AtomicU64,
+}
+
+/// Whether a connection still carries anything.
+#[derive(Debug, Default)]
+pub struct Pulse(AtomicU64);
+
+impl Pulse {
+    fn beat(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits until nothing was carried for so long, or up to a quarter longer.
+    pub async fn stopped(&self, long: Duration) {
+        let (mut seen, mut still) = (self.0.load(Ordering::Relaxed), 0);
+        while still < 4 {
+            tokio::time::sleep(long / 4).await;
+            let now = self.0.load(Ordering::Relaxed);
+            still = if now == seen { still + 1 } else { 0 };
+            seen = now;
+        }
+    }
 }
 
 /// What one RPC of a stream says.
@@ -97,11 +129,11 @@ pub async fn carry(
     connection: Connection,
     (reader, writer): (impl AsyncRead, impl AsyncWrite),
     side: Side,
-    traffic: &Traffic,
+    (traffic, pulse): (&Traffic, &Pulse),
 ) -> Result<(), Broken> {
     let (sending, receiving) = connection.split();
-    let mut up = pin!(send(&sending, reader, &traffic.sent));
-    let mut down = pin!(receive(receiving, writer, side, &traffic.received));
+    let mut up = pin!(send(&sending, reader, (&traffic.sent, pulse)));
+    let mut down = pin!(receive(receiving, writer, side, (&traffic.received, pulse)));
     tokio::select! {
         sent = &mut up => {
             sent?;
@@ -118,15 +150,22 @@ pub async fn carry(
     }
 }
 
-async fn send(sending: &Sending, reader: impl AsyncRead, count: &AtomicU64) -> Result<(), Broken> {
+async fn send(
+    sending: &Sending,
+    reader: impl AsyncRead,
+    (count, pulse): (&AtomicU64, &Pulse),
+) -> Result<(), Broken> {
     let mut reader = pin!(reader);
-    let mut bytes = [0; DATA_MAX];
+    let mut bytes = vec![0; AT_ONCE];
     loop {
         match reader.read(&mut bytes).await.map_err(Broken::Local)? {
             0 => break,
             length => {
-                sending.send_message(data(&bytes[..length])?).await?;
+                for piece in bytes[..length].chunks(DATA_MAX) {
+                    sending.send_message(data(piece)?).await?;
+                }
                 count.fetch_add(length as u64, Ordering::Relaxed);
+                pulse.beat();
             }
         }
     }
@@ -137,19 +176,29 @@ async fn receive(
     mut receiving: Receiving,
     writer: impl AsyncWrite,
     side: Side,
-    count: &AtomicU64,
+    (count, pulse): (&AtomicU64, &Pulse),
 ) -> Result<(), Broken> {
     let mut writer = pin!(writer);
     let mut has_ended = false;
+    let mut bytes = Vec::new();
+    let mut next = None;
     loop {
-        let Some(message) = receiving.receive().await else {
-            return has_ended.then_some(()).ok_or(Broken::Gone);
+        let message = match next.take() {
+            Some(message) => message,
+            None => match receiving.receive().await {
+                Some(message) => message,
+                None => return has_ended.then_some(()).ok_or(Broken::Gone),
+            },
         };
         match read(&message)? {
-            Said::Data(bytes) if !has_ended => {
-                writer.write_all(bytes).await.map_err(Broken::Local)?;
+            Said::Data(first) if !has_ended => {
+                bytes.clear();
+                bytes.extend_from_slice(first);
+                next = more(&mut receiving, &mut bytes)?;
+                writer.write_all(&bytes).await.map_err(Broken::Local)?;
                 writer.flush().await.map_err(Broken::Local)?;
                 count.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                pulse.beat();
             }
             Said::End if !has_ended => {
                 has_ended = true;
@@ -164,11 +213,29 @@ async fn receive(
     }
 }
 
+/// Adds the bytes that are there already, so that one call of the system writes them all: the first message that
+/// is none of them.
+fn more(receiving: &mut Receiving, bytes: &mut Vec<u8>) -> Result<Option<Message>, Broken> {
+    while bytes.len() + DATA_MAX <= AT_ONCE {
+        let Some(message) = receiving.try_receive() else {
+            break;
+        };
+        match read(&message)? {
+            Said::Data(more) => bytes.extend_from_slice(more),
+            Said::End => return Ok(Some(message)),
+        }
+    }
+    Ok(None)
+}
+
 /// Sends each byte back, and the end.
 ///
 /// # Errors
 /// As [`carry`].
-pub async fn echo(mut connection: Connection, traffic: &Traffic) -> Result<(), Broken> {
+pub async fn echo(
+    mut connection: Connection,
+    (traffic, pulse): (&Traffic, &Pulse),
+) -> Result<(), Broken> {
     while let Some(message) = connection.receive().await {
         let length = match read(&message)? {
             Said::Data(bytes) => bytes.len() as u64,
@@ -177,6 +244,7 @@ pub async fn echo(mut connection: Connection, traffic: &Traffic) -> Result<(), B
         traffic.received.fetch_add(length, Ordering::Relaxed);
         connection.send_message(message).await?;
         traffic.sent.fetch_add(length, Ordering::Relaxed);
+        pulse.beat();
     }
     Err(Broken::Gone)
 }

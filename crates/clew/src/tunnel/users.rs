@@ -9,6 +9,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::watch;
 
 /// Longest file of users, in bytes: some 100,000 of them.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -23,7 +25,9 @@ pub struct Users {
     /// `None` if the file could not be opened.
     stamp: Option<Stamp>,
     /// Nobody while the file is bad.
-    known: HashSet<PublicKey>,
+    known: Arc<HashSet<PublicKey>>,
+    /// Those of the last file that was good: whoever is not among them any more loses its connections.
+    admitted: watch::Sender<Arc<HashSet<PublicKey>>>,
     anonymous: bool,
     /// What is wrong with the file, as it was said last.
     complaint: Option<String>,
@@ -38,7 +42,8 @@ impl Users {
         let mut users = Self {
             file: file.map(Path::to_owned),
             stamp: None,
-            known: HashSet::new(),
+            known: Arc::default(),
+            admitted: watch::Sender::default(),
             anonymous,
             complaint: None,
         };
@@ -62,14 +67,15 @@ impl Users {
             return Ok(());
         }
         self.stamp = stamp;
-        self.known.clear();
+        self.known = Arc::default();
         let opened = open_regular(path).map_err(|e| Failure::io(path, &e));
         if opened.is_err() {
             self.stamp = None; // tried again: it may be for want of file descriptors only
         }
         match opened.and_then(|file| read(path, file)) {
             Ok(known) => {
-                (self.known, self.complaint) = (known, None);
+                (self.known, self.complaint) = (Arc::new(known), None);
+                self.admitted.send_replace(Arc::clone(&self.known));
                 Ok(())
             }
             Err(failure) if self.complaint.as_ref() == Some(&failure.message) => Ok(()),
@@ -90,11 +96,41 @@ impl Users {
         self.known.is_empty()
     }
 
+    /// Waits for the removal of a user. Returns `None` for whoever has no key.
+    pub fn removal(&self, user: &User) -> Option<Removal> {
+        match user {
+            User::Anonymous => None,
+            User::Key { key, .. } => Some(Removal {
+                user: PublicKey(key.0),
+                admitted: self.admitted.subscribe(),
+            }),
+        }
+    }
+
     /// Whether this one may connect.
     pub fn may(&self, user: &User) -> bool {
         match user {
             User::Anonymous => self.anonymous,
             User::Key { key, .. } => self.known.contains(&PublicKey(key.0)),
+        }
+    }
+}
+
+/// What ends the connections of a user who is removed.
+#[derive(Debug)]
+pub struct Removal {
+    user: PublicKey,
+    admitted: watch::Receiver<Arc<HashSet<PublicKey>>>,
+}
+
+impl Removal {
+    /// Waits until a good file is read that does not have the user.
+    pub async fn removed(mut self) {
+        let user = self.user;
+        let is_removed = |known: &Arc<HashSet<PublicKey>>| !known.contains(&user);
+        if self.admitted.wait_for(is_removed).await.is_err() {
+            // Nobody reads the file any more: the server ends.
+            std::future::pending().await
         }
     }
 }
@@ -160,6 +196,28 @@ mod tests {
         assert!(!users.may(&user(9)) && users.may(&user(10)));
         assert!(Users::new(None, true).unwrap().may(&User::Anonymous));
         assert!(Users::new(Some(&folder.path().join("none")), false).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_good_file_without_a_user_removes_it_and_a_bad_one_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users");
+        fs::write(&path, "09".repeat(32)).unwrap();
+        let mut users = Users::new(Some(&path), true).unwrap();
+        let user = User::Key {
+            key: clew_tunnel::x25519::Public([9; 32]),
+            by: clew_tunnel::record::Authenticators::BOUND,
+        };
+        assert!(users.removal(&User::Anonymous).is_none());
+        let mut removed = Box::pin(users.removal(&user).unwrap().removed());
+        let wait = std::time::Duration::from_millis(20);
+        fs::write(&path, "nobody").unwrap();
+        assert!(users.refresh().is_err());
+        assert!(tokio::time::timeout(wait, &mut removed).await.is_err());
+        fs::write(&path, "0a".repeat(32)).unwrap();
+        assert!(users.refresh().is_ok());
+        let long = std::time::Duration::from_secs(20);
+        assert!(tokio::time::timeout(long, removed).await.is_ok());
     }
 
     #[test]

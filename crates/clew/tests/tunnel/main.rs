@@ -4,7 +4,10 @@
 #[path = "../common/skipped.rs"]
 mod skipped;
 
+mod first_byte;
+mod floods;
 mod folder;
+mod idle;
 mod keys;
 mod moves;
 mod names;

@@ -2,7 +2,7 @@
 
 use crate::folder::Folder;
 use clew::metrics::TunnelMetrics;
-use clew::tunnel::services::{Services, parse_service};
+use clew::tunnel::services::{Bounds, Services, parse_service};
 use clew::tunnel::users::Users;
 use clew::tunnel::{keys, records};
 use clew_tunnel::engine::server::Config;
@@ -95,7 +95,7 @@ fn a_record_by_hand_is_renewed_while_its_server_runs() {
         let counted = TunnelMetrics::new(server.metrics());
         let echo = [parse_service("echo=echo").unwrap()];
         let users = Users::new(None, true).unwrap();
-        let mut services = Services::new(&echo, users, &counted);
+        let mut services = Services::new(&echo, users, Bounds::default(), &counted);
         let newest = server.records();
         tokio::spawn(async move { services.serve(&mut server).await });
         (Instant::now(), newest)

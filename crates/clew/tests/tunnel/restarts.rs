@@ -64,7 +64,7 @@ fn a_server_that_crashed_is_named_and_found_again() {
     let _server = again(&folder);
     // What is asked for under the old key is not answered, and people learn it.
     open.write_all(b"y").unwrap();
-    client.line("web: no answer; still trying");
+    client.line("web: no answer: the server is gone, or began anew");
     assert!(is_answered_in(&at, Duration::from_secs(15)));
 }
 
@@ -77,6 +77,21 @@ fn a_server_without_a_word_leaves_the_record_for_the_next_start() {
     assert_eq!(fs::read(folder.path("web.record")).unwrap(), record);
     // Its S' is gone, the record has not ended: the server says which one is new.
     assert_eq!(folder.says("web").0, 0);
+}
+
+#[test]
+fn a_server_that_cannot_start_leaves_the_record_of_the_one_that_runs() {
+    let folder = Folder::new();
+    let _server = folder.serve("--service web=echo --anonymous");
+    let record = fs::read(folder.path("web.record")).unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap();
+    let (status, said) = folder.status(&format!(
+        "serve --key web.key --listen 127.0.0.1:0 --record web.record --service web=echo \
+         --anonymous --metrics {at}"
+    ));
+    assert_eq!(status, 2, "{said}");
+    assert_eq!(fs::read(folder.path("web.record")).unwrap(), record);
 }
 
 #[test]

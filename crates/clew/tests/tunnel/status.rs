@@ -43,6 +43,17 @@ fn status_tells_what_a_server_counts() {
     assert_eq!((&echo["taken"], &echo["open"]), (&3.into(), &0.into()));
     assert_eq!(echo["received_bytes"], 15);
     assert_eq!(status["refused"]["unknown-tid"], 1);
+    assert_eq!(status["connections_free"], 4_096);
+    assert_eq!(
+        (&status["unproven"], &status["packets_resent"]),
+        (&0.into(), &0.into())
+    );
+    assert!(status["unproven_free"].as_u64() >= Some(256), "{status}");
+    assert!(status["packets_sent"].as_u64() >= Some(4), "{status}");
+    assert!(
+        status["round_trip_microseconds"].as_u64() < Some(1_000_000),
+        "{status}"
+    );
     assert_eq!(status["refused"]["unknown-service"], 1);
     let said = folder.yes(&format!("status {at}"));
     assert!(said.contains("echo: 0 open, 3 taken"), "{said}");

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 use clew_wire::Instant;
 
+use super::sends::{FirstRpcs, Sends, initiation_room};
 use super::state::State;
-use super::tunnel::{FirstRpcs, Sends, Tunnel, Wish, initiation_room};
+use super::tunnel::{Tunnel, Wish};
 use super::users::Ask;
 use super::{Shared, Target};
 use crate::boxes::Key;

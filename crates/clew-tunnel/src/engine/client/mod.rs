@@ -8,6 +8,7 @@ mod control;
 mod jobs;
 mod receive;
 mod rekey;
+mod sends;
 mod state;
 mod target;
 mod timers;

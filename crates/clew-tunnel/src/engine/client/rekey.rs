@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use clew_wire::Instant;
 
 use super::attempt::NEXT_TID_BYTES;
+use super::sends::{FirstRpcs, Sends, initiation_room};
 use super::state::State;
-use super::tunnel::{FirstRpcs, Sends, Tunnel, initiation_room};
+use super::tunnel::Tunnel;
 use super::{Client, Shared};
 use crate::engine::channel::Now;
 use crate::engine::event::TunnelId;

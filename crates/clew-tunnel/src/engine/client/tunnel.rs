@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
-use clew_wire::{Instant, WallTime};
+use clew_wire::Instant;
 use core::net::SocketAddr;
 use core::time::Duration;
 
@@ -20,16 +20,13 @@ use crate::engine::receive::Decrypted;
 use crate::engine::seq::Seq;
 use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
-use crate::limits::{
-    KEEPALIVE, KEEPALIVE_BYTES, NOISE, PACKET_MIN, REKEY, SEND_PAUSE, SILENT_AFTER,
-};
+use crate::limits::{KEEPALIVE_BYTES, PACKET_MIN, PAD_AFTER, REKEY, SILENT_AFTER};
 use crate::puzzle::{R_BYTES, Search};
 use crate::reason::Reason;
 use crate::wire::packet::{Side, Tid};
 use crate::wire::plaintext::Calls;
 use crate::wire::rpc::Rpc;
 use crate::wire::values::Call;
-use crate::x25519::Public;
 
 /// A connection that is asked for, as soon as there is room.
 #[derive(Clone, Debug)]
@@ -189,7 +186,7 @@ impl Tunnel {
         let is_sent = seq != 0 || has_solution || is_ack_due;
         if is_sent {
             // After a pause a NAT may have another address for it, which has to earn what comes back.
-            let is_late = self.heard + KEEPALIVE <= now.instant;
+            let is_late = self.heard + PAD_AFTER <= now.instant;
             let least = if is_late { KEEPALIVE_BYTES } else { 0 };
             self.write(seq, &rpcs, least, out);
         }
@@ -369,92 +366,4 @@ pub(crate) fn next_rekey(now: &mut Now<'_>) -> Instant {
     let random = u64::from_be_bytes(now.random());
     let tenth = (REKEY / 10).as_nanos() as u64;
     now.instant + REKEY - Duration::from_nanos(random % tenth)
-}
-
-/// When an initiation packet is sent: section 6.1.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sends {
-    /// Added to the time in its nonces, less [`NOISE`].
-    offset: Duration,
-    began: Instant,
-    /// How often it was sent.
-    pub count: u32,
-    /// How often from here.
-    pub from_here: u32,
-    next: Instant,
-}
-
-impl Sends {
-    /// At once.
-    pub(super) fn new(now: &mut Now<'_>) -> Self {
-        let random = u64::from_be_bytes(now.random());
-        Self {
-            offset: Duration::from_nanos(random % (2 * NOISE.as_nanos() as u64 + 1)),
-            began: now.instant,
-            count: 0,
-            from_here: 0,
-            next: now.instant,
-        }
-    }
-
-    /// When it is sent again.
-    pub(crate) const fn next_due(&self) -> Instant {
-        self.next
-    }
-
-    /// Since when it is sent, or could have been.
-    pub(super) const fn began(&self) -> Instant {
-        self.began
-    }
-
-    /// It is to be sent at once, whatever its time was: with a solution, to another key.
-    pub(super) const fn hurry(&mut self, now: Instant) {
-        self.next = now;
-    }
-
-    /// It is to be sent at once, and after 1, 2, 4 s: what was sent before shows nothing any more.
-    pub(super) const fn anew(&mut self, now: Instant) {
-        self.next = now;
-        self.from_here = 0;
-    }
-
-    /// It is sent: t of its nonce.
-    pub(super) fn send(&mut self, now: Instant, wall: WallTime) -> u64 {
-        if self.count == 0 {
-            self.began = now;
-        }
-        let pause = Duration::from_secs(1 << self.from_here.min(6));
-        self.next = now + pause.min(SEND_PAUSE);
-        self.from_here += 1;
-        self.count += 1;
-        (wall + self.offset - NOISE).as_nanos()
-    }
-}
-
-/// Bytes of RPCs that an initiation packet of `m` bytes has room for, besides nextTid: it can be sent again
-/// with a solution.
-pub(crate) fn initiation_room(m: u16, next_tid: usize) -> usize {
-    usize::from(m).saturating_sub(220 + next_tid)
-}
-
-/// What an initiation packet carries in sequence.
-#[derive(Debug, Default)]
-pub(super) struct FirstRpcs {
-    /// Its place; 0: it carries nothing.
-    pub seq: u32,
-    /// Its RPCs.
-    pub rpcs: Vec<u8>,
-}
-
-impl FirstRpcs {
-    /// All RPCs of the packet.
-    ///
-    /// # Errors
-    /// None that an RPC of ours has.
-    pub(super) fn behind_next_tid(&self, tid: Tid, key: Public) -> Result<Vec<u8>, Reason> {
-        let (tid, mut rpcs) = (*tid.as_bytes(), Vec::new());
-        Rpc::NextTid { tid, key }.write(&mut rpcs)?;
-        rpcs.extend_from_slice(&self.rpcs);
-        Ok(rpcs)
-    }
 }

@@ -13,6 +13,7 @@ mod receive;
 mod requests;
 mod state;
 mod timers;
+mod trial;
 mod tunnel;
 
 use alloc::boxed::Box;

@@ -5,13 +5,14 @@ use alloc::vec::Vec;
 use clew_wire::Instant;
 use core::time::Duration;
 
+use super::trial::Trial;
 use crate::boxes::Key;
 use crate::engine::event::Create;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::tids::{TidList, TidUse};
 use crate::engine::tunnel_keys::TunnelKeys;
 use crate::keys;
-use crate::limits::{REKEY, REKEY_ANSWER, UNPROVEN_ASK, UNPROVEN_BYTES};
+use crate::limits::{REKEY, REKEY_ANSWER};
 use crate::reason::Reason;
 use crate::wire::packet::Tid;
 
@@ -41,44 +42,6 @@ pub(super) struct Open {
     pub rekey: Rekey,
 }
 
-/// What a tunnel may do before its client has shown that it receives.
-#[derive(Debug)]
-pub(super) struct Trial {
-    /// When the tunnel ends.
-    pub until: Instant,
-    /// When the client is asked to show it; `None` once it was.
-    pub ask_at: Option<Instant>,
-    /// Bytes that came.
-    bytes: usize,
-    /// The program knows of a connection.
-    is_known: bool,
-    /// Connections of which the program does not know yet.
-    held: Vec<Create>,
-}
-
-impl Trial {
-    /// Whether the tunnel has brought all that it may bring.
-    pub(super) const fn is_full(&self) -> bool {
-        self.bytes > UNPROVEN_BYTES
-    }
-
-    /// A packet came.
-    pub(super) const fn received(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    /// A connection that the program may hear of now. Others are held, and the client is asked at once.
-    fn admit(&mut self, create: Create) -> Option<Create> {
-        if !self.is_known {
-            self.is_known = true;
-            return Some(create);
-        }
-        self.held.push(create);
-        self.ask_at = self.ask_at.map(|_| Instant::default());
-        None
-    }
-}
-
 /// The rekey that an open tunnel waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rekey {
@@ -96,13 +59,7 @@ impl State {
 
     /// The same without a solution: the client has so much time to show that it receives.
     pub(super) fn unproven(keys: PacketKeys, announced: Tid, now: Instant, life: Duration) -> Self {
-        let trial = Trial {
-            until: now + life,
-            ask_at: Some(now + UNPROVEN_ASK.min(life / 2)),
-            bytes: 0,
-            is_known: false,
-            held: Vec::new(),
-        };
+        let trial = Trial::new(now, life);
         Self::Unproven(Open::new(keys, announced, now), trial)
     }
 
@@ -115,7 +72,7 @@ impl State {
             return None;
         };
         *self = Self::Open(open);
-        Some(trial.held)
+        Some(trial.into_held())
     }
 
     /// The connection, if the program may hear of it now.

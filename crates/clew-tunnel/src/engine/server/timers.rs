@@ -142,24 +142,6 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Asks a client that has shown nothing yet whether it receives.
-    ///
-    /// # Errors
-    /// `no-answer`: it had its time.
-    fn tick_trial(&mut self, now: &mut Now<'_>) -> Result<(), Reason> {
-        let instant = now.instant;
-        let Some(trial) = self.state.trial_mut() else {
-            return Ok(());
-        };
-        if trial.until <= instant {
-            return Err(Reason::NoAnswer);
-        }
-        if trial.ask_at.take_if(|at| *at <= instant).is_some() {
-            self.pose_here(0, now);
-        }
-        Ok(())
-    }
-
     /// Its key is out of use.
     fn rest(&mut self, shared: &mut Shared) -> Result<(), Reason> {
         self.channel.sending.pause();

@@ -10,10 +10,11 @@ use super::jobs::Verify;
 use super::path::Path;
 use super::puzzles::{KEPT_BACK, POSED_BYTES, Posed};
 use super::requests::Requests;
-use super::state::{Rekey, State, Trial};
+use super::state::{Rekey, State};
+use super::trial::Trial;
 use super::{Limits, Shared};
 use crate::engine::channel::{Channel, Now};
-use crate::engine::event::{Create, Event, TunnelId};
+use crate::engine::event::TunnelId;
 use crate::engine::outgoing::Outgoing;
 use crate::engine::packet_keys::PacketKeys;
 use crate::engine::party::Party;
@@ -210,32 +211,6 @@ impl Tunnel {
         self.path
             .move_to(source, learnt, is_initiation, now.instant);
         self.pose(0, now);
-    }
-
-    /// If the client has shown that it receives, the tunnel is like any other from now on.
-    fn note_proof(&mut self, shared: &mut Shared) {
-        if !self.path.is_proven() {
-            return;
-        }
-        for mut create in self.end_trial(shared) {
-            create.is_proven = true;
-            if self
-                .channel
-                .connections
-                .is_undecided(create.connection.number)
-            {
-                shared.common.events.push_back(Event::Create(create));
-            }
-        }
-    }
-
-    /// Gives back the place of a tunnel on trial: the connections that the program did not hear of.
-    fn end_trial(&mut self, shared: &mut Shared) -> Vec<Create> {
-        let held = self.state.prove();
-        if held.is_some() {
-            shared.unproven.give(&self.home);
-        }
-        held.unwrap_or_default()
     }
 
     /// Bytes of the shortest packet now.

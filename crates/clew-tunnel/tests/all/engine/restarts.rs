@@ -158,3 +158,15 @@ fn what_waited_for_a_network_arrives_soon_after_it_is_back() {
         }
     }
 }
+
+#[test]
+fn a_nat_that_forgot_costs_a_small_exchange_one_round_trip() {
+    let (mut pair, connection) = connected(WEATHER);
+    for seconds in [2, 10, 24] {
+        pair.run(seconds * SECOND);
+        pair.rebind();
+        say(&mut pair, connection);
+        let took = until_answered(&mut pair, connection, 10 * SECOND);
+        assert!(took <= 2 * RTT + 5 * MS, "{seconds} s: {} ms", took / MS);
+    }
+}

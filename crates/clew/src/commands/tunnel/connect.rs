@@ -3,30 +3,26 @@
 use crate::cli::TunnelConnect;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
+use crate::tunnel::forward::{Destination, forward};
 use crate::tunnel::keys;
-use crate::tunnel::link::{self, Link, Source, Whom};
+use crate::tunnel::link::{Link, Source, Whom};
+use crate::tunnel::rarely::Rarely;
 use crate::tunnel::records::Trust;
 use crate::tunnel::services::{break_off, is_name};
-use crate::tunnel::stream::{self, Broken, DATA, FIRST_MAX, Side, Traffic};
 use crate::tunnel::traces;
-use clew_tunnel::Reason;
-use clew_tunnel::engine::client::{Config, UserId};
-use clew_tunnel_udp::{Client, Connection, Error, Tunnel};
+use clew_tunnel::engine::client::Config;
+use clew_tunnel_udp::Client;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, Stdin};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tracing::warn;
 
-/// Connections of the TCP port at once, below what a tunnel has; others wait.
-const AT_ONCE: usize = 60;
-
-/// How long a first packet waits for what is to be in it.
-const PATIENCE: Duration = Duration::from_millis(5);
+/// How long the port accepts nothing after it could not.
+const PAUSE: Duration = Duration::from_millis(5);
 
 pub fn run(arguments: &TunnelConnect) -> Result<Status, Failure> {
     crate::tunnel::run(connect(arguments))
@@ -47,20 +43,29 @@ async fn connect(arguments: &TunnelConnect) -> Result<Status, Failure> {
             Some(user.map_err(|e| Failure::new(format!("the client failed to start: {e}")))?)
         }
     };
-    let mut link = Link::new(client.clone(), whom);
+    let link = Link::new(client.clone(), whom, arguments.service.clone());
+    let to = Destination {
+        service: arguments.service.clone(),
+        user,
+        timeout: arguments.timeout,
+    };
     let stop = crate::tunnel::over(Until::after(None));
     let done = match arguments.listen {
         Some(at) => {
-            let port = Port::open(at, arguments, user, link).await?;
+            let most = arguments.max_connections as usize;
+            let port = Port::open(at, to, most, link).await?;
             tokio::select! {
                 done = port.serve() => done,
                 () = stop => Ok(Status::Yes),
             }
         }
-        None => tokio::select! {
-            done = standard(arguments, user, &mut link) => { drop(link); done },
-            () = stop => { drop(link); Err(Failure::new("interrupted")) },
-        },
+        None => {
+            let link = Mutex::new(link);
+            tokio::select! {
+                done = standard(&link, &to) => done,
+                () = stop => Err(Failure::new("interrupted")),
+            }
+        }
     };
     crate::tunnel::last_words(client.ended()).await;
     done
@@ -69,7 +74,7 @@ async fn connect(arguments: &TunnelConnect) -> Result<Status, Failure> {
 /// A client, traced if there is a file for that.
 fn begin(qlog: Option<&Path>) -> Result<Client, Failure> {
     let trace = qlog.map(|path| traces::begin(path, 1, "client"));
-    let client = match trace.transpose()?.and_then(|mut traces| traces.pop()) {
+    let client = match trace.transpose()?.and_then(|(mut traces, _)| traces.pop()) {
         None => Client::new(Config::default()),
         Some(trace) => Client::traced(Config::default(), trace),
     };
@@ -96,91 +101,9 @@ fn whom(arguments: &TunnelConnect) -> Result<Whom, Failure> {
 }
 
 /// Standard input to the service, and what comes to standard output.
-async fn standard(
-    arguments: &TunnelConnect,
-    user: Option<UserId>,
-    link: &mut Link,
-) -> Result<Status, Failure> {
-    let mut input = tokio::io::stdin();
-    let (begin, is_all) = first_bytes(&mut input).await?;
-    let service = &arguments.service;
-    let (tunnel, connection) = link
-        .connect(service, user, |first, connection| {
-            if !begin.is_empty() {
-                // So few bytes fit into any RPC.
-                let _ = first.send(connection, DATA, |call| call.bytes(&begin));
-            }
-        })
-        .await?;
-    let output = tokio::io::stdout();
-    let traffic = Traffic::default();
-    let taken = connection.taken();
-    let answered = answer(&tunnel, taken, service, arguments.timeout);
-    let carried = async {
-        match is_all {
-            true => {
-                let ends = (tokio::io::empty(), output);
-                stream::carry(connection, ends, Side::Client, &traffic).await
-            }
-            false => stream::carry(connection, (input, output), Side::Client, &traffic).await,
-        }
-    };
-    let (answered, carried) = both(answered, carried).await;
-    answered?;
-    match carried {
-        Ok(()) => Ok(Status::Yes),
-        // Whoever read our output has seen enough.
-        Err(Broken::Local(error)) => Err(Failure::write(error)),
-        Err(broken) => Err(Failure::new(format!("{service}: {broken}"))),
-    }
-}
-
-/// Both, but what is carried only as long as there is an answer.
-async fn both(
-    answered: impl Future<Output = Result<(), Failure>>,
-    carried: impl Future<Output = Result<(), Broken>>,
-) -> (Result<(), Failure>, Result<(), Broken>) {
-    let mut carried = std::pin::pin!(carried);
-    let mut answered = std::pin::pin!(answered);
-    tokio::select! {
-        biased;
-        answered = &mut answered => match answered {
-            Ok(()) => (Ok(()), carried.await),
-            Err(failure) => (Err(failure), Ok(())),
-        },
-        carried = &mut carried => (answered.await, carried),
-    }
-}
-
-/// What standard input has at once, and whether that is all that it has.
-async fn first_bytes(input: &mut Stdin) -> Result<(Vec<u8>, bool), Failure> {
-    let mut begin = vec![0; FIRST_MAX];
-    let read = tokio::time::timeout(PATIENCE, input.read(&mut begin)).await;
-    let length = match read {
-        Err(_) => return Ok((Vec::new(), false)),
-        Ok(Err(error)) => {
-            return Err(Failure::new(format!("cannot read standard input: {error}")));
-        }
-        Ok(Ok(length)) => length,
-    };
-    begin.truncate(length);
-    Ok((begin, length == 0))
-}
-
-/// Waits until the server has answered, and taken the connection.
-async fn answer(
-    tunnel: &Tunnel,
-    taken: impl Future<Output = Result<(), Error>>,
-    service: &str,
-    patience: Duration,
-) -> Result<(), Failure> {
-    let both = async {
-        tunnel.opened().await?;
-        taken.await
-    };
-    let answered = tokio::time::timeout(patience, both).await;
-    let answered = answered.unwrap_or(Err(Reason::NoAnswer.into()));
-    answered.map_err(|error| link::why(tunnel, error, service))
+async fn standard(link: &Mutex<Link>, to: &Destination) -> Result<Status, Failure> {
+    let ends = (tokio::io::stdin(), tokio::io::stdout());
+    forward(link, to, ends).await.map(|()| Status::Yes)
 }
 
 /// A TCP port whose connections go through the tunnel.
@@ -188,13 +111,13 @@ struct Port {
     listener: TcpListener,
     shared: Arc<Shared>,
     room: Arc<Semaphore>,
+    most: usize,
+    is_full: Rarely,
 }
 
 struct Shared {
     link: Mutex<Link>,
-    service: String,
-    user: Option<UserId>,
-    timeout: Duration,
+    to: Destination,
     /// That no connection comes about was said.
     is_down: AtomicBool,
 }
@@ -202,8 +125,8 @@ struct Shared {
 impl Port {
     async fn open(
         at: SocketAddr,
-        arguments: &TunnelConnect,
-        user: Option<UserId>,
+        to: Destination,
+        most: usize,
         mut link: Link,
     ) -> Result<Self, Failure> {
         // What is wrong with the record is said now, not when somebody connects.
@@ -211,28 +134,37 @@ impl Port {
         let failed = |e| Failure::new(format!("cannot listen at {at}: {e}"));
         let listener = TcpListener::bind(at).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        mention!("{} at {bound}", arguments.service);
+        mention!("{} at {bound}", to.service);
         let shared = Shared {
             link: Mutex::new(link),
-            service: arguments.service.clone(),
-            user,
-            timeout: arguments.timeout,
+            to,
             is_down: AtomicBool::new(false),
         };
         Ok(Self {
             listener,
             shared: Arc::new(shared),
-            room: Arc::new(Semaphore::new(AT_ONCE)),
+            room: Arc::new(Semaphore::new(most)),
+            most,
+            is_full: Rarely::default(),
         })
     }
 
     async fn serve(self) -> Result<Status, Failure> {
         loop {
+            if self.room.available_permits() == 0 {
+                let most = self.most;
+                self.is_full.tell(|others| {
+                    warn!(
+                        others,
+                        "{most} connections are open (--max-connections): more wait"
+                    );
+                });
+            }
             let room = Arc::clone(&self.room).acquire_owned().await;
             let accepted = self.listener.accept().await;
             let (Ok(room), Ok((stream, _))) = (room, accepted) else {
                 // Too many open files, say: some will be closed.
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(PAUSE).await;
                 continue;
             };
             tokio::spawn(Arc::clone(&self.shared).forward(stream, room));
@@ -243,31 +175,14 @@ impl Port {
 impl Shared {
     async fn forward(self: Arc<Self>, mut stream: TcpStream, _room: OwnedSemaphorePermit) {
         let _ = stream.set_nodelay(true);
-        if let Err(failure) = self.carry(&mut stream).await {
-            break_off(&stream);
-            if !self.is_down.swap(true, Ordering::Relaxed) {
-                warn!("{}", failure.message);
+        match forward(&self.link, &self.to, stream.split()).await {
+            Ok(()) => self.is_down.store(false, Ordering::Relaxed),
+            Err(failure) => {
+                break_off(&stream);
+                if !self.is_down.swap(true, Ordering::Relaxed) {
+                    warn!("{}", failure.message);
+                }
             }
         }
-    }
-
-    async fn carry(&self, stream: &mut TcpStream) -> Result<(), Failure> {
-        let (tunnel, connection) = self.connect().await?;
-        let traffic = Traffic::default();
-        let taken = connection.taken();
-        let carried = stream::carry(connection, stream.split(), Side::Client, &traffic);
-        let taken = answer(&tunnel, taken, &self.service, self.timeout);
-        let (answered, carried) = both(taken, carried).await;
-        answered?;
-        self.is_down.store(false, Ordering::Relaxed);
-        carried.map_err(|broken| Failure::new(format!("{}: {broken}", self.service)))
-    }
-
-    /// A connection in a tunnel that has opened.
-    async fn connect(&self) -> Result<(Arc<Tunnel>, Connection), Failure> {
-        let mut link = self.link.lock().await;
-        let (tunnel, connection) = link.connect(&self.service, self.user, |_, _| {}).await?;
-        answer(&tunnel, async { Ok(()) }, &self.service, self.timeout).await?;
-        Ok((tunnel, connection))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{AuthenticatorNames, TunnelServe};
 use crate::failure::{Failure, Status};
-use crate::tunnel::services::{Services, Target};
+use crate::tunnel::services::{Bounds, Services, Target};
 use crate::tunnel::serving::{self, Begun};
 use crate::tunnel::users::Users;
 use clew_tunnel::record::Authenticators;
@@ -38,7 +38,11 @@ async fn serve(arguments: &TunnelServe) -> Result<Status, Failure> {
     for name in &arguments.publish_to {
         tokio::spawn(serving::keep_registered(server.records(), name.clone()));
     }
-    let mut services = Services::new(&arguments.service, users, &metrics);
+    let bounds = Bounds {
+        connections: arguments.max_connections as usize,
+        idle: arguments.idle,
+    };
+    let mut services = Services::new(&arguments.service, users, bounds, &metrics);
     let stopped = tokio::select! {
         () = services.serve(&mut server) => Err(Failure::new("the sockets were closed")),
         () = crate::tunnel::over(until) => Ok(Status::Yes),

@@ -89,7 +89,22 @@ impl<'a> Numbers<'a> {
         let total = |name| self.total(name).unwrap_or(0);
         let (tunnels, ended) = (total("tunnels"), total("ended_total"));
         say!("tunnels      {tunnels}, and {ended} that ended");
-        say!("connections  {} requested", total("connections_total"));
+        let (unproven, free) = (total("unproven"), total("unproven_free"));
+        say!("unproven     {unproven}, and {free} places free");
+        let free = self.total("connections_free");
+        let free = free.map_or(String::new(), |free| format!(", and {free} places free"));
+        say!(
+            "connections  {} requested{free}",
+            total("connections_total")
+        );
+        let (sent, again) = (total("packets_sent_total"), total("packets_resent_total"));
+        say!(
+            "packets      {sent} sent, {again} sent again, {} timeouts",
+            total("timeouts_total")
+        );
+        if let Some(microseconds) = self.round_trip() {
+            say!("round trip   {microseconds} us on average");
+        }
         for (service, _) in self.of("open") {
             let words = self.of_service(service);
             let words = words.map(|(_, words, number)| format!("{number} {words}"));
@@ -105,6 +120,12 @@ impl<'a> Numbers<'a> {
         }
     }
 
+    /// The mean of measured round trips, in microseconds.
+    fn round_trip(&self) -> Option<u64> {
+        let sum = self.total("round_trip_microseconds_total")?;
+        sum.checked_div(self.total("round_trips_total")?)
+    }
+
     fn json(&self) -> Value {
         let services = self.of("open").map(|(service, _)| {
             let members = self.of_service(service);
@@ -117,6 +138,13 @@ impl<'a> Numbers<'a> {
             "tunnels": self.total("tunnels"),
             "ended": self.total("ended_total"),
             "connections": self.total("connections_total"),
+            "connections_free": self.total("connections_free"),
+            "unproven": self.total("unproven"),
+            "unproven_free": self.total("unproven_free"),
+            "packets_sent": self.total("packets_sent_total"),
+            "packets_resent": self.total("packets_resent_total"),
+            "timeouts": self.total("timeouts_total"),
+            "round_trip_microseconds": self.round_trip(),
             "services": Value::Object(services.collect()),
             "refused": Value::Object(refused.collect()),
         })
