@@ -142,7 +142,7 @@ impl Open<'_> {
         }
         let expires = Warrant::decode(&self.case.warrant).map(|warrant| warrant.draft().expires);
         let waived = &self.answering.policy.waived;
-        let is_over = expires.is_ok_and(|end| end + KEPT_AFTER <= now);
+        let is_over = expires.unwrap_or(self.logged) + KEPT_AFTER <= now;
         Ok((is_over && !waived.contains(&Waivable::WarrantExpired)).then_some("expired"))
     }
 
