@@ -271,9 +271,12 @@ fn a_backup_has_the_witnesses_of_its_own_rebase() {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             if self.3.len() > 100 && !self.2 {
                 self.2 = true;
-                let now = EpochStart::now(LATER + 1);
-                let made = self.1.rebase(&self.0.issuer, now, &mut |_, _| true);
-                made.unwrap();
+                // The second one finds the first in force.
+                for time in [LATER + 1, LATER + 3_600_000_000_000] {
+                    let now = EpochStart::now(time);
+                    let made = self.1.rebase(&self.0.issuer, now, &mut |_, _| true);
+                    made.unwrap();
+                }
             }
             self.3.extend_from_slice(bytes);
             Ok(bytes.len())

@@ -86,6 +86,7 @@ fn a_store_of_layout_5_gets_the_tables_of_the_board() {
     let database = dir.join("issuer/store.db");
     let db = rusqlite::Connection::open(&database).unwrap();
     let old = "DROP TABLE author; DROP TABLE post; DROP TABLE seat; DROP TABLE posted; DROP TABLE trusteeship;
+               DROP INDEX joining_open;
                PRAGMA user_version = 5;";
     db.execute_batch(old).unwrap();
     drop(db);
