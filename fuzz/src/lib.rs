@@ -1,6 +1,7 @@
 //! One plain function per parser: each takes any bytes and asserts what must hold for them. The
 //! targets of `cargo fuzz` call them, and so does `crates/clew/tests/fuzz.rs`, on stable.
 
+pub mod batch;
 pub mod capture;
 pub mod carriers;
 pub mod dkg;
@@ -19,7 +20,8 @@ pub mod tunnel_engine;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 39] = [
+pub const TARGETS: [Target; 40] = [
+    ("batch", batch::batch),
     ("carriers", carriers::carriers),
     ("coded_packets", packet::coded_packets),
     ("container", capture::container),

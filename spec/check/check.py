@@ -62,7 +62,7 @@ def judge_bundle(args, data):
         evidence, origin = bundle.one_of(files, "opening.txt", "match.txt"), json.loads(bundle.one_of(files, "origin.json"))
         canonical = json.dumps(origin, separators=(",", ":"), ensure_ascii=False) + "\n"
         good = list(origin) == ["clew", "capture", "sha256", "frames"] and canonical.encode() == files["origin.json"]
-        if not good or not bundle.is_version(origin["clew"]):
+        if not good or not bundle.is_version(origin["clew"]) or not bundle.is_capture(origin["capture"]):
             raise Refused("files", "origin.json")
         bundle.check_names(files)
     except (Refused, ValueError, TypeError) as refused:

@@ -3,13 +3,7 @@
 use std::process::Command;
 
 /// What a record's figures come from: this program, and the systems that it starts.
-const MEASURED: &[&str] = &[
-    "src",
-    "Cargo.lock",
-    "../line/src",
-    "../../crates",
-    "../../Cargo.lock",
-];
+const MEASURED: &[&str] = &["src", "../line/src", "../../crates", "../../Cargo.lock"];
 
 fn main() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();

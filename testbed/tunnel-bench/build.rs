@@ -20,13 +20,13 @@ fn main() {
     println!("cargo::rustc-env=BENCH_RUSTC={}", rustc());
     println!("cargo::rustc-env=BENCH_PROFILE={}", profile());
     println!("cargo::rustc-env=BENCH_PEERS={}", peers());
-    for path in ["src", "Cargo.lock", "../../crates/clew-tunnel/src"] {
+    for path in ["src", "../../Cargo.lock", "../../crates/clew-tunnel/src"] {
         println!("cargo::rerun-if-changed={path}");
     }
 }
 
 fn peers() -> String {
-    let lock = std::fs::read_to_string("Cargo.lock").unwrap_or_default();
+    let lock = std::fs::read_to_string("../../Cargo.lock").unwrap_or_default();
     let mut versions = String::new();
     for package in lock.split("[[package]]") {
         let field = |name: &str| {
@@ -46,7 +46,10 @@ fn commit() -> String {
     let Some(commit) = output("git", &["rev-parse", "--short=12", "HEAD"]) else {
         return "unknown".into();
     };
-    let status = output("git", &["status", "--porcelain", "--", "src", "Cargo.lock"]);
+    let status = output(
+        "git",
+        &["status", "--porcelain", "--", "src", "../../Cargo.lock"],
+    );
     let clean = status.is_some_and(|changes| changes.is_empty());
     if clean { commit } else { commit + "-dirty" }
 }

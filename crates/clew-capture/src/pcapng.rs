@@ -28,6 +28,8 @@ pub(crate) mod option {
     pub(crate) const INTERFACE_OFFSET: u16 = 14;
     /// A string behind an enterprise number, which programs that edit a file should copy.
     pub(crate) const CUSTOM_STRING: u16 = 2988;
+    /// The same, which they should not copy.
+    pub(crate) const CUSTOM_STRING_KEPT: u16 = 19372;
     /// Code and length of an option's value.
     pub(crate) const HEADER_LEN: usize = 4;
 }

@@ -1,10 +1,13 @@
 //! Both schemes behind one set of types, for those who carry signatures and do not look into them.
 
+mod forms;
+
 use crate::curve::{G1, G2, Scalar};
 use crate::{DecodeError, EpochId, FOUNDING_BYTES, Invalid, Scheme, Witness, bbs04, xr};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use clew_wire::opaque;
+use forms::Xr;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -199,6 +202,19 @@ impl SigningKey {
             Self::Xr(key) => Precursor::Xr(Box::new(key.precursor(rng))),
         }
     }
+
+    /// Computes many precursors, of XR eight at once where the machine can.
+    pub fn precursors(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Precursor> {
+        match self {
+            Self::Bbs04(_) => (0..count).map(|_| self.precursor(rng)).collect(),
+            Self::Xr(key) => {
+                let precursors = key.precursors(count, rng).into_iter();
+                precursors
+                    .map(|precursor| Precursor::Xr(Box::new(precursor)))
+                    .collect()
+            }
+        }
+    }
 }
 
 opaque!(SigningKey);
@@ -348,65 +364,7 @@ impl VerifyingKey {
     ) -> Vec<Result<(), Fault>> {
         match self {
             Self::Bbs04(_) => signed.iter().map(|s| self.verify(*s, rng)).collect(),
-            Self::Xr(key) => verify_xr_batch(key, signed, rng),
+            Self::Xr(key) => forms::verify_batch(key, signed, rng),
         }
     }
-}
-
-/// Either form of an XR signature.
-enum Xr {
-    Plain(xr::Signature),
-    Incremental(xr::IncrementalSignature),
-}
-
-impl Xr {
-    fn decode(key: &xr::VerifyingKey, signed: &Signed<'_>) -> Result<Self, Fault> {
-        let Signed {
-            message,
-            body,
-            incremental,
-        } = *signed;
-        Ok(if incremental {
-            key.check_hash(
-                &[message],
-                body.try_into().map_err(|_| DecodeError::Length)?,
-            )?;
-            Self::Incremental(xr::IncrementalSignature::from_bytes(body)?)
-        } else {
-            Self::Plain(xr::Signature::from_bytes(body)?)
-        })
-    }
-
-    fn form(&self) -> xr::Form<'_> {
-        match self {
-            Self::Plain(signature) => xr::Form::Plain(signature),
-            Self::Incremental(signature) => xr::Form::Incremental(signature),
-        }
-    }
-}
-
-/// What does not decode keeps its fault; the rest is one batch.
-fn verify_xr_batch(
-    key: &xr::VerifyingKey,
-    signed: &[Signed<'_>],
-    rng: &mut impl CryptoRng,
-) -> Vec<Result<(), Fault>> {
-    let decoded: Vec<Result<Xr, Fault>> = signed.iter().map(|s| Xr::decode(key, s)).collect();
-    let messages: Vec<[&[u8]; 1]> = signed.iter().map(|s| [s.message]).collect();
-    let items: Vec<xr::Item<'_>> = decoded
-        .iter()
-        .zip(&messages)
-        .filter_map(|(signature, message)| {
-            let form = signature.as_ref().ok()?.form();
-            Some(xr::Item { message, form })
-        })
-        .collect();
-    let mut verdicts = key.verify_batch(&items, rng).into_iter();
-    decoded
-        .iter()
-        .map(|signature| match signature {
-            Err(fault) => Err(*fault),
-            Ok(_) => verdicts.next().unwrap_or(Err(Invalid)).map_err(Fault::from),
-        })
-        .collect()
 }

@@ -269,6 +269,11 @@ impl EpochKey {
         &self.name
     }
 
+    /// Computes many precursors, together where the machine can.
+    pub fn precursors(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Precursor> {
+        self.key.precursors(count, rng)
+    }
+
     /// Computes a precursor.
     pub fn precursor(&self, rng: &mut impl CryptoRng) -> Precursor {
         self.key.precursor(rng)

@@ -6,6 +6,9 @@ use rand_core::CryptoRng;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Precursors that are computed together: as many as a vector has lanes.
+const TOGETHER: usize = 8;
+
 /// Most precursors of a pool, whatever its options say: some 200 MB.
 pub const READY_MAX: usize = 1 << 17;
 
@@ -176,8 +179,14 @@ impl Pool {
             shared.keep(keys.map(|key| key.map(|key| *key.name())));
             shared.count();
         }
-        let prepare = |_: &usize| self.fill_one(keys, generation, rng);
-        (0..most).take_while(prepare).count()
+        let mut made = 0;
+        while made < most {
+            match self.fill_few(keys, generation, most - made, rng) {
+                0 => break,
+                few => made += few,
+            }
+        }
+        made
     }
 
     /// Returns what the pool has and has done.
@@ -185,29 +194,34 @@ impl Pool {
         self.shared().level
     }
 
-    fn fill_one(
+    /// Prepares [`TOGETHER`] precursors at most. Returns how many.
+    fn fill_few(
         &self,
         keys: [Option<&EpochKey>; 2],
         generation: Generation,
+        most: usize,
         rng: &mut impl CryptoRng,
-    ) -> bool {
-        let Some(key) = self.shared().wanted(keys) else {
-            return false;
+    ) -> usize {
+        let Some((key, missing)) = self.shared().wanted(keys) else {
+            return 0;
         };
-        let precursor = key.precursor(rng);
+        let precursors = key.precursors(missing.min(most).min(TOGETHER), rng);
+        let few = precursors.len();
         let mut shared = self.shared();
         let (name, high) = (Some(*key.name()), shared.marks.high);
         let is_current = shared.generation == generation;
-        let stock = shared.stocks.iter_mut().find(|stock| stock.name == name);
-        // Marks may be lower than when it was begun.
-        match stock.filter(|stock| is_current && stock.ready.len() < high) {
-            Some(stock) => stock.ready.push_back(precursor),
-            // The pool moved on meanwhile: what was computed is wiped.
-            None => shared.level.discarded += 1,
+        for precursor in precursors {
+            let stock = shared.stocks.iter_mut().find(|stock| stock.name == name);
+            // Marks may be lower than when it was begun.
+            match stock.filter(|stock| is_current && stock.ready.len() < high) {
+                Some(stock) => stock.ready.push_back(precursor),
+                // The pool moved on meanwhile: what was computed is wiped.
+                None => shared.level.discarded += 1,
+            }
         }
-        shared.level.prepared += 1;
+        shared.level.prepared += few as u64;
         shared.count();
-        true
+        few
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -240,14 +254,15 @@ impl Shared {
         }
     }
 
-    /// Returns the key to prepare for: that of the epoch in force first.
-    fn wanted<'k>(&self, keys: [Option<&'k EpochKey>; 2]) -> Option<&'k EpochKey> {
-        let is_wanted = |key: &&&EpochKey| {
+    /// Returns the key to prepare for, that of the epoch in force first, and how many precursors it lacks.
+    fn wanted<'k>(&self, keys: [Option<&'k EpochKey>; 2]) -> Option<(&'k EpochKey, usize)> {
+        let missing = |key: &'k EpochKey| {
             let mut stocks = self.stocks.iter();
-            let stock = stocks.find(|stock| stock.name == Some(*key.name()));
-            stock.is_some_and(|stock| stock.wants_more(self.marks))
+            let stock = stocks.find(|stock| stock.name == Some(*key.name()))?;
+            let missing = self.marks.high.saturating_sub(stock.ready.len());
+            stock.wants_more(self.marks).then_some((key, missing))
         };
-        keys.iter().flatten().find(is_wanted).copied()
+        keys.into_iter().flatten().find_map(missing)
     }
 
     /// Wipes what is above the high mark.

@@ -6,6 +6,8 @@ use crate::store;
 use clew_keys::post::{BoardId, POST_BODY_MAX, Post};
 use clew_log::entry::Role;
 use clew_trustee::dkg::Proposal;
+use clew_trustee::request::CASE_KIND;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use thiserror::Error;
 
@@ -22,11 +24,17 @@ const ANSWER_BYTES: usize = 512 << 10;
 const NEWS_MAX: u32 = 1_000;
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// What one author may post. A post of another role than a requester's is small: a deal for 32 trustees
-/// has 7 KiB.
+/// Kinds of a request that trustees alone post, and that every requester in the topic reads.
+const OF_TRUSTEES: RangeInclusive<u8> = 33..=36;
+/// Most cases of one author in one topic: as many as trustees look at.
+const CASES_MAX: u64 = 8;
+
+/// What one author may post. Only plans and cases are long: a deal for 32 trustees has 7 KiB.
 struct Allowance {
-    /// Bytes of a body.
+    /// Bytes of a body that is neither a plan nor a case.
     body: usize,
+    /// Kinds that are another role's: with seats all are the topic's.
+    others: &'static [RangeInclusive<u8>],
     /// Posts in one topic.
     posts: u64,
     /// Topics begun on one day.
@@ -39,20 +47,23 @@ struct Allowance {
 /// run wild.
 const MANAGER: Allowance = Allowance {
     body: POST_BODY_MAX,
+    others: &[],
     posts: 1_024,
     topics: 1_024,
     bytes: 1 << 30,
 };
-/// A court files requests, each a topic with a case file in parts.
+/// A court files requests, each a topic with a case.
 const REQUESTER: Allowance = Allowance {
-    body: POST_BODY_MAX,
-    posts: 256,
+    body: 64 << 10,
+    others: &[OF_TRUSTEES],
+    posts: 64,
     topics: 256,
     bytes: 256 << 20,
 };
 /// A trustee answers, and begins nothing.
 const TRUSTEE: Allowance = Allowance {
     body: 64 << 10,
+    others: &[CASE_KIND..=CASE_KIND, 37..=38],
     posts: 64,
     topics: 0,
     bytes: 64 << 20,
@@ -73,6 +84,9 @@ pub enum BoardError {
     /// The signature does not hold.
     #[error("the signature does not hold")]
     Signature,
+    /// The kind is one that another role posts.
+    #[error("posts of this kind are not this author's")]
+    Kind,
     /// The body is longer than this author's may be.
     #[error("a body of this author has at most {0} bytes")]
     TooLong(usize),
@@ -100,6 +114,7 @@ impl BoardError {
             Self::Layout => "layout",
             Self::Board => "board",
             Self::Author => "author",
+            Self::Kind => "kind",
             Self::Signature => "signature",
             Self::TooLong(_) => "too-long",
             Self::Topic => "topic",
@@ -155,8 +170,19 @@ impl Board {
         }
         // Strangers cost one look-up.
         let allowance = self.allowance(post)?;
-        if post.body.len() > allowance.body {
-            return Err(BoardError::TooLong(allowance.body));
+        if allowance
+            .others
+            .iter()
+            .any(|kinds| kinds.contains(&post.kind))
+        {
+            return Err(BoardError::Kind);
+        }
+        let longest = match post.kind {
+            CASE_KIND => POST_BODY_MAX,
+            _ => allowance.body,
+        };
+        if post.body.len() > longest {
+            return Err(BoardError::TooLong(longest));
         }
         if !post.is_signed() {
             return Err(BoardError::Signature);
@@ -216,7 +242,8 @@ impl Board {
     }
 
     /// Returns posts of a topic with their places, from the one behind `after` on, some 512 KiB of them;
-    /// none if there is none yet. A requester gets those of topics alone in which it posted.
+    /// none if there is none yet. A requester gets its own, and in topics in which it posted a case those
+    /// that trustees alone post.
     ///
     /// # Errors
     /// [`BoardError::Author`] if the reader may not read this topic.
@@ -229,12 +256,17 @@ impl Board {
         if !self.is_reader(reader)? && !self.db.is_seated(Some(topic), reader)? {
             return Err(BoardError::Author);
         }
-        // A case has the warrant and the packets of a request, which may be sealed.
+        // Another's case has the warrant and the packets of a request, which may be sealed.
         let role = self.db.author(reader)?.map(|known| known.role);
-        if role == Some(Role::Requester) && self.db.count_posts(topic, Some(reader))? == 0 {
-            return Ok(Vec::new());
+        if role != Some(Role::Requester) || self.db.is_seated(Some(topic), reader)? {
+            return Ok(self.db.posts(topic, after, ANSWER_BYTES)?);
         }
-        Ok(self.db.posts(topic, after, ANSWER_BYTES)?)
+        let kinds = match self.db.count_kind(topic, reader, CASE_KIND)? {
+            0 => 0..=0,
+            _ => OF_TRUSTEES,
+        };
+        let of = (reader, kinds);
+        Ok(self.db.posts_for(topic, after, ANSWER_BYTES, of)?)
     }
 
     /// Returns the numbers and topics of the posts behind number `after` on the whole board, at most
@@ -319,6 +351,10 @@ fn check_allowance(
     }
     if transaction.count_posts(&post.topic, Some(&post.author))? >= allowance.posts {
         return Err(BoardError::TooMany("posts in a topic"));
+    }
+    let is_case = post.kind == CASE_KIND;
+    if is_case && transaction.count_kind(&post.topic, &post.author, CASE_KIND)? >= CASES_MAX {
+        return Err(BoardError::TooMany("cases in a topic"));
     }
     Ok(())
 }

@@ -35,6 +35,20 @@ pub enum StoreError {
          older copy, or another group's"
     )]
     PublishedIsNewer(PathBuf),
+    /// A store and what it is to take over are not of one history.
+    #[error("{0} has another history than this store, or is older")]
+    OtherHistory(&'static str),
+    /// Rows are bound of which not even the leaf hashes are known.
+    #[error("need the hashes of {need} rows of the register, have {have}")]
+    RowsMissing {
+        /// How many rows records and checkpoints bind.
+        need: u32,
+        /// How many store and log have.
+        have: u32,
+    },
+    /// The group has a log, and was not compared with it.
+    #[error("need the entries of the group's log")]
+    LogNeeded,
     /// The published group file does not read. It may be newer than the store.
     #[error("{0}: this group file is damaged, and may be newer than the store")]
     PublishedIsDamaged(PathBuf),
@@ -56,10 +70,10 @@ pub enum StoreError {
         /// The epoch that locked it out.
         epoch: u32,
     },
-    /// The clock is behind the newest record of the group.
-    #[error("this host's clock is behind the group's newest record")]
+    /// The clock is behind what the store has seen.
+    #[error("this host's clock is behind what the store has seen")]
     ClockBehind {
-        /// When that record was made, nanoseconds since 1970.
+        /// The time that it should have, at least, in nanoseconds since 1970.
         last: u64,
     },
     /// The epoch would start before it is made.
@@ -68,10 +82,10 @@ pub enum StoreError {
     /// The epoch would start more than 30 days ahead, and nobody confirmed that.
     #[error("the epoch would start more than 30 days ahead")]
     StartFarAhead,
-    /// The clock is far ahead of all that the store has seen.
-    #[error("this host's clock is more than 92 days ahead of all that the store has seen")]
+    /// The clock is too far ahead of what the store has seen.
+    #[error("this host's clock is ahead of what the store has seen")]
     ClockAhead {
-        /// The newest time that was signed, in nanoseconds since 1970.
+        /// The time that it should have, about, in nanoseconds since 1970.
         last: u64,
         /// The clock.
         now: u64,
@@ -124,6 +138,10 @@ pub enum StoreError {
     /// Another request has answered this invitation.
     #[error("another request already answered this invitation and got an offer")]
     OtherRequest,
+    /// Another process answered this invitation while this one did. The same round again gets the offer, if
+    /// it was the same request.
+    #[error("another process answered this invitation meanwhile")]
+    AnsweredMeanwhile,
     /// The join has no offer yet that could be accepted.
     #[error("this join does not have an offer yet")]
     NotOffered,
@@ -179,6 +197,9 @@ pub enum StoreError {
     /// No author in force has that name.
     #[error("no author is called {0}")]
     NoAuthor(String),
+    /// No opening key begins with that epoch.
+    #[error("no opening key of the group begins with epoch {0}")]
+    NoOpeningKey(u32),
     /// The manager's key is no author's.
     #[error("the manager's key does not get a role")]
     AuthorIsManager,
@@ -286,6 +307,14 @@ impl StoreError {
                 | Self::Unanswered(_)
                 | Self::Unreachable { .. }
         )
+    }
+
+    /// Whether a server answered, and let nobody in: another user, or another database than it has.
+    pub fn is_refused_by_server(&self) -> bool {
+        match self {
+            Self::Unreachable { error, .. } => crate::storage::is_refusal(&**error),
+            _ => false,
+        }
     }
 
     /// Whether the disk is full, of this host or of the database's server.

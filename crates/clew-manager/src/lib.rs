@@ -15,8 +15,9 @@ pub use board::{BOARD_BYTES_MAX, Board, BoardError, POST_PLAN};
 pub use error::StoreError;
 pub use index::Progress;
 pub use store::{
-    AHEAD_NS, AdmittedAuthor, Backup, Beside, Created, EpochStart, FAR_NS, Factory, GROUP_FILE,
-    INDEXES, ISSUER_KEY, Invitation, JoinAnswer, JoinRound, LISTED_MAX, LOG, LOG_URL, Machine,
-    NewGroup, Opening, OutboxEntry, PendingEnrolment, Pruned, ROUNDS_MAX, Retention, SERVICE_TLS,
-    ServiceLock, Store, WITNESSES, keys_of,
+    AHEAD_NS, AdmittedAuthor, Backup, Beside, CaughtUp, Created, EpochStart, FAR_NS, Factory,
+    GROUP_FILE, IDLE_NS, INDEXES, ISSUER_KEY, Invitation, JoinAnswer, JoinRound, LISTED_MAX, LOG,
+    LOG_URL, LoggedBody, Machine, NewGroup, Opening, OutboxEntry, PendingEnrolment, Pruned,
+    ROUNDS_MAX, Retention, SERVICE_TLS, STEP_NS, ServiceLock, Store, Uptime, WITNESSES,
+    judge_clocks_by, keys_of,
 };

@@ -8,6 +8,7 @@
 //! DIR/issuer/index/E       which row has which base in epoch E, for opening; made when asked for (0600)
 //! DIR/issuer/witnesses/E/B  what the public witnesses are copied from, also before the rebase is committed
 //! DIR/issuer/tls/tls.{key,crt} the service's own certificate (0600), and its lock, serve.lock
+//! DIR/issuer/clock          the last time that was believed
 //! DIR/issuer/halted         there while the log has another history of the group
 //! DIR/issuer/rebase         witnesses of a rebase while they are made, and rebase.lock
 //! DIR/issuer/retention      for how long what is about persons is kept
@@ -22,7 +23,9 @@
 mod author;
 mod backup;
 mod batch;
+mod catch_up;
 mod check;
+mod clock;
 mod create;
 mod end;
 mod enrol;
@@ -44,6 +47,8 @@ mod witnesses;
 pub use author::AdmittedAuthor;
 pub use backup::{Backup, Beside};
 pub use batch::{JoinAnswer, JoinRound, ROUNDS_MAX};
+pub use catch_up::{CaughtUp, LoggedBody};
+pub use clock::{IDLE_NS, STEP_NS, Uptime, judge_clocks_by};
 pub use create::{Created, NewGroup, Opening};
 pub use enrol::PendingEnrolment;
 pub use factory::Factory;
@@ -63,6 +68,7 @@ use clew_evidence::{GroupFile, HEADER, root};
 use clew_group::{EpochId, EpochIssuer, PublicKey};
 use clew_keys::IssuerKeyFile;
 use clew_keys::files::{self, MODE_PUBLIC, MODE_SECRET};
+use clock::ClockJudge;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -92,6 +98,7 @@ pub struct Store {
     group: GroupFile,
     /// The database's version of which `group` is.
     version: u64,
+    clock: ClockJudge,
     /// The group file as this store wrote it last, or found it: made from this database.
     published: Option<Vec<u8>>,
     /// The issuer in epochs that joins needed, for a group with this newest epoch.
@@ -109,6 +116,7 @@ struct Locked<'s> {
     transaction: Box<dyn Transaction + 's>,
     group: &'s mut GroupFile,
     version: &'s mut u64,
+    clock: &'s ClockJudge,
 }
 
 impl Store {
@@ -117,21 +125,27 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the directory is not a store of this layout, or does not fit together.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let mut store = Self::opened(dir)?;
+        // Whoever is making witnesses publishes all of it: opening a store does not wait for that.
+        store.publish_unless(!witnesses::are_published(dir, &store.group))?;
+        Ok(store)
+    }
+
+    /// The same without publishing.
+    fn opened(dir: &Path) -> Result<Self, StoreError> {
         let db = storage::open(dir)?;
         files::check_owner(dir).map_err(StoreError::io(dir))?;
         let version = db.version()?; // before the group: at worst it is read once more
         let group = read_group(&*db)?;
-        let mut store = Self {
+        Ok(Self {
             dir: dir.to_owned(),
             db,
             version,
+            clock: ClockJudge::of(dir),
             published: None,
             epochs: (group.last_id(), Vec::new()),
             group,
-        };
-        // Whoever is making witnesses publishes all of it: opening a store does not wait for that.
-        store.publish_unless(!witnesses::are_published(dir, &store.group))?;
-        Ok(store)
+        })
     }
 
     /// The group file, as the database has it.
@@ -203,6 +217,7 @@ impl Store {
             transaction,
             group: &mut self.group,
             version: &mut self.version,
+            clock: &self.clock,
         })
     }
 

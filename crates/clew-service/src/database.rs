@@ -2,7 +2,7 @@
 
 use clew_keys::files::{MODE_SECRET, check_owner};
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -141,4 +141,56 @@ fn configure(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "foreign_keys", true)
+}
+
+/// Makes a directory (0700) and fills it; if that fails, it goes.
+///
+/// # Errors
+/// It exists, or cannot be written.
+pub(crate) fn make_dir(
+    dir: &Path,
+    fill: impl FnOnce() -> Result<(), StorageError>,
+) -> Result<(), StorageError> {
+    make_empty(dir)?;
+    fill().inspect_err(|_| {
+        // It was made just now: nothing of anybody else is in it.
+        let _ = fs::remove_dir_all(dir);
+    })
+}
+
+/// Makes a directory that there is none of.
+fn make_empty(dir: &Path) -> Result<(), StorageError> {
+    use std::os::unix::fs::DirBuilderExt;
+    match fs::DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(StorageError::Exists(dir.to_owned()))
+        }
+        Err(error) => Err(StorageError::io(dir)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full disk leaves nothing that a repeated command would refuse.
+    #[test]
+    fn a_directory_that_cannot_be_filled_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("log");
+        let full = || {
+            fs::write(dir.join("log.key"), b"half").unwrap();
+            Err(StorageError::io(&dir)(io::ErrorKind::StorageFull.into()))
+        };
+        assert!(make_dir(&dir, full).is_err());
+        assert!(!dir.exists());
+        make_dir(&dir, || Ok(())).unwrap();
+        // One that was there before stays.
+        assert!(matches!(
+            make_dir(&dir, || Ok(())),
+            Err(StorageError::Exists(_))
+        ));
+        assert!(dir.exists());
+    }
 }

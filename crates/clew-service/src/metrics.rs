@@ -1,5 +1,8 @@
 //! What services count, in the text format of Prometheus.
 
+use crate::http::refusal_metrics;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,13 +31,42 @@ pub(crate) use counters;
 pub(crate) fn line(service: &str, name: &str, help: &str, counter: &AtomicU64) -> String {
     let name = format!("clew_{service}_{name}_total");
     let count = counter.load(Ordering::Relaxed);
-    format!("# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}\n")
+    described(&name, "counter", help) + &format!("{name} {count}\n")
+}
+
+fn described(name: &str, kind: &str, help: &str) -> String {
+    format!("# HELP {name} {help}\n# TYPE {name} {kind}\n")
+}
+
+/// Lines for counts by reason.
+pub(crate) fn by_reason<'r>(
+    service: &str,
+    name: &str,
+    help: &str,
+    counts: impl IntoIterator<Item = (&'r str, u64)>,
+) -> String {
+    let name = format!("clew_{service}_{name}_total");
+    let mut text = described(&name, "counter", help);
+    for (reason, count) in counts {
+        text += &format!("{name}{{reason=\"{reason}\"}} {count}\n");
+    }
+    text
+}
+
+/// What `GET metrics` answers: a service's lines, and those of all servers.
+pub(crate) fn page(text: &str) -> Response {
+    let text = text.to_owned() + &refusal_metrics();
+    let headers = [
+        (CONTENT_TYPE, "text/plain; version=0.0.4"),
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, text).into_response()
 }
 
 /// A line for a value that goes up and down.
 pub(crate) fn gauge(service: &str, name: &str, help: &str, value: impl Display) -> String {
     let name = format!("clew_{service}_{name}");
-    format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n")
+    described(&name, "gauge", help) + &format!("{name} {value}\n")
 }
 
 /// Counts one more.

@@ -7,7 +7,7 @@ use clew_group::Scheme;
 use clew_group::quorum::Quorum;
 use clew_keys::AuthorKeyFile;
 use clew_keys::post::{BoardId, POST_BYTES_MAX, Post, ReadTicket};
-use clew_log::entry::Role;
+use clew_log::entry::{Role, Trusteeship};
 use clew_manager::{Board, NewGroup, Opening, Store};
 use clew_service::board::{BoardClient, BoardService};
 use clew_service::http::{Certificate, Client, ClientError, Server, ServerLimits, ServiceUrl};
@@ -38,7 +38,7 @@ fn create(dir: &Path) -> Store {
     let mut store = Store::create(dir, group, None, &mut rng).unwrap().store;
     for (key, role) in [
         (key(1, "court"), Role::Requester),
-        (key(2, "alice"), Role::Trustee(1)),
+        (key(2, "alice"), Role::Trustee(Trusteeship::of_first_key(1))),
         (key(3, "camera"), Role::Observer),
     ] {
         store.admit_author(&key.public(), role, NOW).unwrap();
@@ -125,6 +125,12 @@ async fn strangers_observers_and_wrong_clocks_are_refused() {
     }
     assert_eq!(news(of(2, id, || NOW - 6 * MINUTE)).await, "time");
     assert_eq!(news(of(2, id, || NOW + 6 * MINUTE)).await, "time");
+    let ahead = of(2, id, || NOW + 6 * MINUTE);
+    let told = ahead.news(0, Duration::ZERO).await.unwrap_err().to_string();
+    assert!(
+        told.contains("says 2027-01-15 08:00:00 UTC, yours 2027-01-15 08:06:00 UTC"),
+        "{told}"
+    );
     assert_eq!(news(of(2, BoardId([1; 32]), || NOW)).await, "signature");
     let near = of(2, id, || NOW + 4 * MINUTE);
     assert_eq!(near.news(0, Duration::ZERO).await.unwrap(), []);

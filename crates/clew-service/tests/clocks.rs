@@ -10,7 +10,7 @@ use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
 use clew_service::http::{Server, ServerLimits, ServiceUrl};
 use clew_service::log::{Log, LogOptions, LogPages, LogService, Status, WitnessAddress, clear_key};
 use clew_service::manager::{
-    ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, Seen, router,
+    LogMemory, ManagedLog, Manager, ManagerClient, ManagerOptions, NotAccepted, router,
 };
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use clew_wire::WallTime;
@@ -95,6 +95,8 @@ async fn a_log_whose_clock_is_wrong_adds_nothing() {
             unreachable!("it is halted");
         };
         assert!(why.contains("1 hour"), "{why}");
+        // Whose clock, and what this one says.
+        assert!(why.contains("UTC") && why.contains("(w0)"), "{why}");
     }
     // One of three witnesses cannot stop it; two of them can.
     assert_eq!(comes_to(&[right, ahead, right], 2).await, Status::Open);
@@ -104,8 +106,17 @@ async fn a_log_whose_clock_is_wrong_adds_nothing() {
 
 /// A manager with a log and a witness, all at [`NOW`].
 async fn manager(dir: &Path) -> (ManagerClient, Store, VerifierKey) {
+    manager_with(dir, log_clock, |_| ()).await
+}
+
+/// The same with another clock of the witness. `before` gets the store before it is served.
+async fn manager_with(
+    dir: &Path,
+    witness_clock: fn() -> WallTime,
+    before: fn(&Store),
+) -> (ManagerClient, Store, VerifierKey) {
     let own = key(KeyKind::Log, "log", 1);
-    let witness = serve_witness(dir, own.public(), 0, log_clock);
+    let witness = serve_witness(dir, own.public(), 0, witness_clock);
     let named = witness.key.clone();
     let group = NewGroup {
         name: "acme".parse().unwrap(),
@@ -144,6 +155,7 @@ async fn manager(dir: &Path) -> (ManagerClient, Store, VerifierKey) {
         clock: || NOW * 1_000_000_000,
         tell: |_| (),
     };
+    before(&store);
     let managed = Some(ManagedLog::embedded(&url, &log));
     let rng = ChaCha20Rng::seed_from_u64(2);
     let (manager, _) = Manager::start_with_log(store, issuer, options, managed, rng).unwrap();
@@ -156,7 +168,7 @@ async fn manager(dir: &Path) -> (ManagerClient, Store, VerifierKey) {
 async fn a_member_needs_a_checkpoint_of_the_last_day() {
     let dir = tempfile::tempdir().unwrap();
     let (client, store, witness) = manager(dir.path()).await;
-    let seen = Seen {
+    let seen = LogMemory {
         witnesses: vec![witness.clone()],
         threshold: 1,
         reads: false,
@@ -166,7 +178,7 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
     let kept = seen.check(&client, group, NOW).await.unwrap();
     assert!(kept.last.is_some());
     // It is kept as text, and continued.
-    let kept: Seen = kept.to_string().parse().unwrap();
+    let kept: LogMemory = kept.to_string().parse().unwrap();
     kept.check(&client, group, NOW + DAY).await.unwrap();
     kept.check(&client, group, NOW - 3_600).await.unwrap();
     let is_frozen = |error: &NotAccepted| matches!(error, NotAccepted::Frozen { newest: NOW, now } if *now == NOW + DAY + 1);
@@ -188,7 +200,7 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
         "{future:?}"
     );
     assert!(future.is_passing());
-    let of_other = Seen {
+    let of_other = LogMemory {
         witnesses: vec![key(KeyKind::Witness, "other", 3).public().clone()],
         ..kept.clone()
     };
@@ -216,4 +228,32 @@ async fn a_member_needs_a_checkpoint_of_the_last_day() {
         matches!(older, NotAccepted::Older { shown: 1, seen: 9 }),
         "{older}"
     );
+}
+
+/// A log that must not go on halts the store for commands, too, and over restarts; a log that its witnesses
+/// agree with lets it go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_halted_log_halts_its_store_for_all_processes() {
+    let halted = async |store: &Store, is_halted: bool| {
+        for _ in 0..400 {
+            if store.is_halted() == is_halted {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        assert_eq!(store.is_halted(), is_halted);
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let ahead: fn() -> WallTime = || WallTime::from_millis((NOW + 3_601) * 1_000);
+    let (_client, mut store, _) = manager_with(dir.path(), ahead, |_| ()).await;
+    halted(&store, true).await;
+    let refused = store.queue(&[], NOW * 1_000_000_000).unwrap_err();
+    assert!(
+        matches!(refused, clew_manager::StoreError::Halted(_)),
+        "{refused}"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let halt = |store: &Store| store.halt().unwrap();
+    let (_client, store, _) = manager_with(dir.path(), log_clock, halt).await;
+    halted(&store, false).await;
 }

@@ -11,9 +11,9 @@ use clew_log::{Founder, KeyKind, Policy};
 use clew_manager::{ISSUER_KEY, NewGroup, Opening, Store};
 use clew_service::http::{Router, Server, ServerLimits, ServiceUrl};
 use clew_service::log::{
-    Log, LogClient, LogOptions, LogPages, LogService, WitnessAddress, clear_key,
+    Log, LogClient, LogOptions, LogPages, LogService, Status, WitnessAddress, clear_key,
 };
-use clew_service::manager::{ManagerClient, NotAccepted, Seen};
+use clew_service::manager::{LogMemory, ManagerClient, NotAccepted};
 use clew_service::witness::{self, WitnessOptions, WitnessStore};
 use clew_wire::WallTime;
 use rand_chacha::ChaCha20Rng;
@@ -21,6 +21,7 @@ use rand_chacha::rand_core::SeedableRng;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 const NOW: u64 = 1_800_000_000;
@@ -65,7 +66,7 @@ struct Withholding {
     policy: Policy,
     shown: Arc<Mutex<String>>,
     client: ManagerClient,
-    _service: LogService,
+    service: LogService,
 }
 
 impl Withholding {
@@ -119,7 +120,7 @@ impl Withholding {
             },
             shown,
             client: ManagerClient::new(&url).unwrap(),
-            _service: service,
+            service,
         }
     }
 
@@ -127,20 +128,14 @@ impl Withholding {
     async fn add(&self, body: Body) {
         let group = self.store.group().id().0;
         let entry = Entry::sign(group, clock(), body, &self.issuer.manager).unwrap();
-        for _ in 0..200 {
-            if self
-                .log
-                .add_cosigned(&entry, &self.policy, NOW)
-                .await
-                .is_ok()
-            {
-                let proof = self.log.prove(0, &self.policy, NOW).await.unwrap();
-                *self.shown.lock().unwrap() = proof.to_string();
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        unreachable!("the log takes entries");
+        let mut status = self.service.status();
+        let open = status.wait_for(|status| *status == Status::Open);
+        let open = tokio::time::timeout(Duration::from_secs(20), open).await;
+        drop(open.unwrap().unwrap());
+        let added = self.log.add_cosigned(&entry, &self.policy, NOW).await;
+        added.unwrap();
+        let proof = self.log.prove(0, &self.policy, NOW).await.unwrap();
+        *self.shown.lock().unwrap() = proof.to_string();
     }
 }
 
@@ -149,7 +144,7 @@ async fn a_member_that_reads_the_log_finds_withheld_epochs() {
     let dir = tempfile::tempdir().unwrap();
     let manager = Withholding::new(dir.path());
     let group = manager.store.group();
-    let seen = |reads| Seen {
+    let seen = |reads| LogMemory {
         witnesses: manager.policy.witnesses.clone(),
         threshold: 1,
         reads,

@@ -4,7 +4,7 @@
 //! processor. All backends give the same bytes. A kernel without code for a backend runs the next
 //! lower one that it has; [`Backend::Portable`] runs everywhere.
 //!
-//! Secrets decide no branch and no address in [`salsa20`], [`poly1305`], [`x25519`] and [`mont`];
+//! Secrets decide no branch and no address in [`salsa20`], [`poly1305`], [`x25519`], [`mont`] and the field of [`bls`];
 //! lengths and counts may.
 //!
 //! Reads no clock, no file and no randomness.
@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 mod backend;
+pub mod bls;
 pub mod hash;
 pub mod mont;
 pub mod poly1305;

@@ -12,7 +12,7 @@ use clew_evidence::{
 };
 use clew_group::quorum::{Blinding, Revealed, SecretShare, Set};
 use clew_keys::{OpeningShare, TrusteeKeyFile, files};
-use clew_log::entry::{Answer, Body, Entry};
+use clew_log::entry::{Answer, Body, Entry, Trusteeship};
 use clew_wire::Hex;
 use ed25519_dalek::SigningKey;
 use rand_core::CryptoRng;
@@ -45,6 +45,14 @@ impl<'a> Responder<'a> {
             key,
             stem: file.with_file_name(format!("trustee-{trustee}-{id}")),
         })
+    }
+
+    /// Which share of which opening key the trustee holds.
+    pub fn trusteeship(&self) -> Trusteeship {
+        Trusteeship {
+            since: self.key.since,
+            index: self.key.trustee().index(),
+        }
     }
 
     /// Where the ledger is.
@@ -233,7 +241,7 @@ impl<'a> Responder<'a> {
         self.record(case, now)?;
         let yes = Body::Decision {
             place,
-            trustee: self.key.trustee().index(),
+            by: self.trusteeship(),
             answer: Answer::Yes,
         };
         let time = WallTime::from_nanos(now);
@@ -244,10 +252,10 @@ impl<'a> Responder<'a> {
     /// is on disk before this returns.
     fn approve(&self, case: Case<'_>, stage: Stage, now: u64) -> Result<Asked, TrusteeError> {
         let asked = case.check(self.key)?;
-        let (trustee, now) = (self.key.trustee(), WallTime::from_nanos(now));
+        let (by, now) = (self.trusteeship(), WallTime::from_nanos(now));
         // Of a group that never had a log nothing is remembered, unless another file said that it has.
         if case.group.logs().next().is_none() && !Memory::is_kept(&self.stem) {
-            approval::check(case, trustee, stage, None, now)?;
+            approval::check(case, by, stage, None, now)?;
             return Ok(asked);
         }
         let memory = Memory::lock(&self.stem)?;
@@ -255,7 +263,7 @@ impl<'a> Responder<'a> {
             None => self.of_earlier_keys(case.group)?,
             last => last,
         };
-        let seen = approval::check(case, trustee, stage, last, now)?;
+        let seen = approval::check(case, by, stage, last, now)?;
         seen.map_or(Ok(()), |seen| memory.write(&seen))?;
         Ok(asked)
     }

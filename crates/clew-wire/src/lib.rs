@@ -23,4 +23,4 @@ pub use hex::{Hex, unhex};
 pub use name::{BadName, MAX_NAME_BYTES, Name};
 pub use reader::Reader;
 pub use time::{Instant, WallTime, nanos};
-pub use visible::{code_point, visible};
+pub use visible::{code_point, visible, visible_word};

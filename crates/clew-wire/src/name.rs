@@ -136,7 +136,8 @@ impl FromStr for Name {
     }
 }
 
-fn is_refused(c: char) -> bool {
+/// Whether no name has this character.
+pub(crate) fn is_refused(c: char) -> bool {
     REFUSED.iter().any(|range| range.contains(&c.into()))
 }
 

@@ -2,6 +2,7 @@
 //! time of day.
 
 use crate::failure::Failure;
+use clew_manager::Uptime;
 use clew_packet::SECOND_NS;
 use jiff::{SignedDuration, Timestamp};
 use nix::time::{ClockId, clock_gettime};
@@ -33,6 +34,17 @@ pub fn now_ns() -> u64 {
 pub fn since_boot() -> Duration {
     // Linux has this clock since 2.6.39.
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::ZERO, Duration::from)
+}
+
+/// How long this machine has been up, as the kernel's files say. `None` on a system without them.
+pub fn uptime() -> Option<Uptime> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let since = std::fs::read_to_string("/proc/uptime").ok()?;
+    let since = since.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Uptime {
+        boot: boot.trim().to_owned(),
+        since: Duration::try_from_secs_f64(since).ok()?,
+    })
 }
 
 /// Now, for flows and group files.
@@ -157,6 +169,14 @@ mod tests {
         assert_eq!(refused.message, "the clock of this machine is before 1970");
         assert_eq!(since_1970(Timestamp::UNIX_EPOCH).unwrap(), 0);
         check().unwrap();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_uptime_goes_on() {
+        let (first, second) = (uptime().unwrap(), uptime().unwrap());
+        assert_eq!(first.boot, second.boot);
+        assert!(first.since <= second.since && !first.since.is_zero());
     }
 
     #[test]

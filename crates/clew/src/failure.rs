@@ -5,6 +5,7 @@ use crate::output::{OutputError, STANDARD_STREAM};
 use clew_engine::{SignError, captures};
 use clew_keys::files::directory;
 use clew_manager::StoreError;
+use clew_service::http::ClientError;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -55,6 +56,8 @@ pub struct Failure {
     pub hint: Option<String>,
     /// Nearly always [`Status::CouldNotTell`].
     pub status: Status,
+    /// Whether the same may work later, though nobody does anything: a service did not answer.
+    pub may_pass: bool,
 }
 
 impl Failure {
@@ -64,6 +67,15 @@ impl Failure {
             message: message.to_string(),
             hint: None,
             status: Status::CouldNotTell,
+            may_pass: false,
+        }
+    }
+
+    /// A service did not answer, or refused.
+    pub fn unanswered(error: &ClientError) -> Self {
+        Self {
+            may_pass: error.may_pass(),
+            ..Self::new(error)
         }
     }
 
@@ -166,13 +178,15 @@ fn hint(error: &StoreError) -> Option<String> {
         StoreError::ClockBehind { last } => {
             let last = clock::rfc3339(*last);
             return Some(format!(
-                "set the clock: it is behind, or it was ahead when the newest record was made, at {last}"
+                "set the clock: it should be {last} or later. If it is right, and was ahead then: clew \
+                 manager clock DIR --confirm"
             ));
         }
         StoreError::ClockAhead { last, now } => {
             let (last, now) = (clock::rfc3339(*last), clock::rfc3339(*now));
             return Some(format!(
-                "the newest record is of {last}, and the clock says {now}: set it, or confirm it with --far"
+                "it says {now}, and should say about {last}: set it, or confirm it with clew manager \
+                 clock DIR --confirm"
             ));
         }
         StoreError::NameTaken(name) => {
@@ -197,16 +211,23 @@ fn hint(error: &StoreError) -> Option<String> {
             "fix that, then run clew group show DIR to publish the change"
         }
         StoreError::PublishedIsNewer(_) => {
-            "restore the newest store. If it is lost, found a new group: whoever saw that file would \
-             take the next epoch of this store for a fork"
+            "restore the newest store. If it is lost, and no other copy of it is in use, run clew \
+             manager catch-up DIR, which takes over what that file has"
         }
         StoreError::AlreadyRevoked { .. } => "clew group list DIR tells when that epoch starts",
         StoreError::OtherRequest | StoreError::OfferExpired { .. } => {
             "run clew enrol DIR MACHINE --invite again, and join with a new --state"
         }
-        StoreError::RegisterMoved => "run the command again",
+        StoreError::RegisterMoved | StoreError::AnsweredMeanwhile => "run the command again",
         StoreError::Busy(_) => "wait for the other command, then run this one again",
-        StoreError::Served(_) => "use the service that runs, or stop it",
+        StoreError::Served(_) => "stop that service first, and start it again afterwards",
+        StoreError::OtherHistory(_) => {
+            "use the newest group file, and the log that it names. If there is none, found a new group"
+        }
+        StoreError::RowsMissing { .. } => {
+            "use --log-url with a copy of the group's log that has them. If there is none, found a new group"
+        }
+        StoreError::LogNeeded => "use --log-url",
         StoreError::NoFactoryOf(_) => "use the prefix that the batch was made with",
         StoreError::FactoryOver => "use --until with a later time",
         StoreError::AuthorAdmitted(_) | StoreError::NoAuthor(_) => {
@@ -234,7 +255,11 @@ fn stored(error: &StoreError) -> Option<&'static str> {
         }
         StoreError::Backup(_) => "use another backup, or a disk with more room",
         StoreError::DatabaseUrl(_) | StoreError::OtherHost => {
-            "use a URL such as postgres://clew@%2Frun%2Fpostgresql/clew"
+            "use a URL such as postgres://USER@%2Frun%2Fpostgresql/clew, with the user who runs this command"
+        }
+        StoreError::Unreachable { .. } if error.is_refused_by_server() => {
+            "the server runs and refuses: use a URL with a user and a database that it has. By its socket, the \
+             user is usually the system's user who runs this command"
         }
         StoreError::Unreachable { .. } | StoreError::Lost(_) | StoreError::Silent(_) => {
             "start the database, then run the command again"
@@ -335,10 +360,11 @@ mod tests {
     fn what_no_command_mends_is_not_promised() {
         let hint = |error: StoreError| said(error.into()).1;
         let behind = hint(StoreError::ClockBehind { last: 0 });
-        assert!(behind.contains("or it was ahead"), "{behind}");
+        assert!(behind.contains("was ahead then"), "{behind}");
         // Whoever has the newer file refuses every other history.
         let newer = hint(StoreError::PublishedIsNewer("group.clew".into()));
-        assert!(newer.contains("found a new group"), "{newer}");
+        assert!(newer.contains("catch-up"), "{newer}");
+        assert!(newer.contains("no other copy"), "{newer}");
         assert!(!newer.contains("rebase"), "{newer}");
     }
 

@@ -80,6 +80,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let _ = heed_signals(&cli);
     log::begin();
+    clew_manager::judge_clocks_by(clock::uptime);
     let done = clock::check().and_then(|()| commands::run(cli, &matches));
     log::end();
     match done.and_then(|status| output::all_said().map(|()| status)) {

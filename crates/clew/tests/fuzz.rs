@@ -35,6 +35,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use targets::TARGETS;
 
 #[test]
+fn batch() {
+    run("batch", 60);
+}
+
+#[test]
 fn carriers() {
     run("carriers", 10_000);
 }

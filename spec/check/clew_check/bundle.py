@@ -73,6 +73,10 @@ def is_version(text):
     return isinstance(text, str) and 0 < len(text) <= 32 and set(text) <= VERSION
 
 
+def is_capture(text):
+    return isinstance(text, str) and 0 < len(text.encode()) <= 255
+
+
 def one_of(files, *names):
     found = [name for name in names if name in files]
     need(len(found) == 1, "files", " or ".join(names))

@@ -150,7 +150,7 @@ impl Session {
             written.map_err(|e| format!("{e:?}"))?;
         }
         if seq.is_some() {
-            rpcs.extend_from_slice(&translated.counted);
+            rpcs.extend_from_slice(&translated.in_sequence);
         }
         let place = self.add_out(epoch, seq, rpcs, translated.bytes)?;
         self.out.0[place].has_key = is_initiation;
@@ -295,7 +295,7 @@ impl Session {
                 return Err("the peer's nextTid has another C' than its header".into());
             }
         }
-        let rpcs = [translated.urgent, translated.counted].concat();
+        let rpcs = [translated.urgent, translated.in_sequence].concat();
         let place = self.add_back(epoch, Some(plain.seq), rpcs)?;
         self.back.0[place].has_key = has_key;
         self.deliver(io, epoch, Some(place))

@@ -88,7 +88,7 @@ impl Flow {
 pub struct Translated {
     /// Out of sequence with us; in packets of their own with the peer.
     pub urgent: Vec<u8>,
-    pub counted: Vec<u8>,
+    pub in_sequence: Vec<u8>,
     pub bytes: Vec<(u32, u32)>,
     /// The nextTid that stood in it.
     pub next: Option<(Tid, Public)>,
@@ -126,7 +126,7 @@ impl Translator<'_> {
                     give(
                         &record.cert.to_bytes(),
                         &record.ecert.to_bytes(),
-                        &mut out.counted,
+                        &mut out.in_sequence,
                     )
                 }
                 (0, _) => {
@@ -139,14 +139,14 @@ impl Translator<'_> {
                         Rpc::WindowSize { connection, bytes } => {
                             self.flow.of(connection).window = bytes;
                             let bytes = self.flow.granted(connection);
-                            Rpc::WindowSize { connection, bytes }.write(&mut out.counted)
+                            Rpc::WindowSize { connection, bytes }.write(&mut out.in_sequence)
                         }
-                        _ => copy(raw, &mut out.counted),
+                        _ => copy(raw, &mut out.in_sequence),
                     }
                 }
                 _ => {
                     out.bytes.push((call.connection, call.length as u32));
-                    copy(raw, &mut out.counted)
+                    copy(raw, &mut out.in_sequence)
                 }
             }
             .map_err(|e| format!("{}: {e:?}", call.name))
@@ -162,7 +162,7 @@ impl Translator<'_> {
             out.note(call);
             if call.connection != 0 {
                 out.bytes.push((call.connection, call.length as u32));
-                out.counted.extend_from_slice(raw);
+                out.in_sequence.extend_from_slice(raw);
                 return Ok(());
             }
             let rpc = Rpc::of(call, self.ours).map_err(|e| format!("{}: {e:?}", call.name))?;
@@ -176,7 +176,8 @@ impl Translator<'_> {
                 Rpc::Refuse { connection: 0 } => {}
                 Rpc::WindowSize { connection, bytes } => {
                     let left = bytes.wrapping_sub(self.flow.of(connection).sent);
-                    let call = CallWriter::new(&mut out.counted, 0, call.name).number(connection);
+                    let call =
+                        CallWriter::new(&mut out.in_sequence, 0, call.name).number(connection);
                     call.number(left / RPC_MAX)
                         .end()
                         .map_err(|e| format!("{e:?}"))?;
@@ -184,7 +185,7 @@ impl Translator<'_> {
                 Rpc::GiveCert { cert, ecert } => {
                     let record = Record::of(cert, ecert).map_err(|e| format!("{e:?}"))?;
                     let (cert, ecert) = self.book.to_peer(&record)?;
-                    give(&cert, &ecert, &mut out.counted).map_err(|e| format!("{e:?}"))?;
+                    give(&cert, &ecert, &mut out.in_sequence).map_err(|e| format!("{e:?}"))?;
                 }
                 Rpc::Puzz { q, hash, w, nonce } => {
                     let r = solve_ours(q, hash, w)?;
@@ -193,7 +194,7 @@ impl Translator<'_> {
                     call.end().map_err(|e| format!("{e:?}"))?;
                 }
                 Rpc::PuzzSoln { .. } => out.urgent.extend_from_slice(raw),
-                _ => out.counted.extend_from_slice(raw),
+                _ => out.in_sequence.extend_from_slice(raw),
             }
             Ok(())
         })?;
@@ -208,8 +209,8 @@ impl Translated {
 
     /// What was counted on one side has to be on the other.
     fn fill(mut self) -> Result<Self, String> {
-        if self.counted.is_empty() {
-            let call = CallWriter::new(&mut self.counted, 0, NOTHING);
+        if self.in_sequence.is_empty() {
+            let call = CallWriter::new(&mut self.in_sequence, 0, NOTHING);
             call.end().map_err(|e| format!("{e:?}"))?;
         }
         Ok(self)

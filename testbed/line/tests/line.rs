@@ -1,11 +1,14 @@
 //! The line on a real kernel. It needs root.
 
+#[path = "../../../crates/clew/tests/common/skipped.rs"]
+mod skipped;
+
 use line::{Threads, selftest};
 
 #[test]
 fn packets_meet_what_was_asked_for() {
     if !nix::unistd::geteuid().is_root() {
-        println!("SKIPPED: it needs root");
+        skipped::skipped("root");
         return;
     }
     let findings = selftest(Threads::default()).unwrap();

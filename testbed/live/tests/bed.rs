@@ -1,6 +1,9 @@
 //! The program on a real kernel. It needs root, and the programs that README.md lists.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[path = "../../../crates/clew/tests/common/skipped.rs"]
+mod skipped;
+
 use std::fs;
 use std::process::{Command, Output};
 use std::thread;
@@ -22,7 +25,7 @@ fn namespaces() -> usize {
 fn is_root() -> bool {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root {
-        println!("SKIPPED: it needs root");
+        skipped::skipped("root");
     }
     is_root
 }

@@ -100,7 +100,7 @@ pub trait Client {
 
     /// Exchanges in all loops until the time is over; counts those that were finished, with the time until the
     /// last was. Returns when what is left to do in the background (closing) is done too.
-    fn exchanges(&mut self, time: Duration) -> io::Result<Counted>;
+    fn exchanges(&mut self, time: Duration) -> io::Result<Exchanged>;
 
     /// A new connection, and an answer of so many bytes on it.
     fn fetch(&mut self, bytes: u64) -> io::Result<Fetched>;
@@ -116,7 +116,7 @@ pub trait Client {
 
 /// What [`Client::exchanges`] did.
 #[derive(Clone, Copy, Debug)]
-pub struct Counted {
+pub struct Exchanged {
     pub exchanges: u64,
     pub time: Duration,
 }

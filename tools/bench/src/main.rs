@@ -16,6 +16,7 @@ mod group_signature;
 mod groups;
 mod hash_lanes;
 mod issuing;
+mod lanes;
 mod loss;
 mod manager;
 mod measure;
@@ -48,7 +49,7 @@ struct Program {
     run: fn(&Options) -> io::Result<()>,
 }
 
-const PROGRAMS: [Program; 19] = [
+const PROGRAMS: [Program; 20] = [
     Program {
         name: "clue-table",
         about: "Clue's table of microbenchmarks: BBS04, XR, for a packet, a window of 8, a tree of 8",
@@ -73,6 +74,11 @@ const PROGRAMS: [Program; 19] = [
         name: "batch",
         about: "XR, XRR: one signature of a batch, by size, from points and from bytes, and with a bad one",
         run: batch::run,
+    },
+    Program {
+        name: "lanes",
+        about: "XR in vector lanes beside blst alone, in one run: batches, one, bad ones, precursors",
+        run: lanes::run,
     },
     Program {
         name: "opening",

@@ -178,12 +178,26 @@ fn notes_that_are_not_ours_are_left_out() {
         let blocks = Blocks::new(order);
         let forged = [&order.u32(ENTERPRISE_NUMBER), JSON.as_bytes()].concat();
         let other = [&order.u32(ENTERPRISE_NUMBER), b"another's".as_slice()].concat();
+        let spaced = [
+            &order.u32(ENTERPRISE_NUMBER),
+            br#" { "packet":1,"verdict":"valid"}"#.as_slice(),
+        ]
+        .concat();
         let options = blocks.options(&[
             (1, b"clew: valid reason=ok"),
             (1, b"theirs"),
             (2988, &forged),
             (2988, &other),
+            (2988, &spaced),
+            (19372, &forged),
             (1, b"clew: valid, too"),
+            // What differs in what nobody sees.
+            (1, b" clew: valid reason=ok"),
+            (1, b"\nclew: valid"),
+            (1, b"\0clew:\tvalid"),
+            (1, "\u{feff}cl\u{200b}ew: valid".as_bytes()),
+            (1, b"Clew : valid"),
+            (1, b"a note; CLEW: VALID"),
         ]);
         let file = |options: &[u8]| {
             let blocks = Blocks::new(order).section(UNSTATED).interface(1, 0, &[]);

@@ -6,7 +6,7 @@ use crate::group_file::GroupFile;
 use crate::request::{Question, Request};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use clew_log::entry::{Answer, Asks, Body, Logged};
+use clew_log::entry::{Answer, Asks, Body, Logged, Trusteeship};
 use clew_log::{Proof, ProofError, VerifierKey, tree};
 use clew_wire::WallTime;
 use core::fmt;
@@ -37,7 +37,7 @@ pub enum RequestFault {
     Proof(ProofError),
     /// The entry is not this request's, or its signature does not hold.
     Entry,
-    /// An entry is not a trustee's yes to this request.
+    /// An entry is not a yes to this request, by a trustee of the opening key of the packet's epoch.
     Decision,
 }
 
@@ -59,7 +59,9 @@ impl fmt::Display for RequestFault {
             Self::Log => f.write_str("the proof is of a log that the group file does not name"),
             Self::Proof(error) => write!(f, "the log's proof: {error}"),
             Self::Entry => f.write_str("the log's entry is not the entry of this request"),
-            Self::Decision => f.write_str("the log's entry is not a yes to this request"),
+            Self::Decision => f.write_str(
+                "the log's entry is not a yes to this request, by a trustee of the packet's opening key",
+            ),
         }?;
         write!(f, " (rule {})", self.as_str())
     }
@@ -90,17 +92,20 @@ impl Judgement {
         if !is_of(request, filed.index, &logged) {
             return Err(RequestFault::Entry);
         }
+        let sharing = group.sharing_record(request.epoch);
         let mut approved = Vec::new();
         for proof in decisions {
             let decision = check(proof).map_err(|fault| match fault {
                 RequestFault::Entry => RequestFault::Decision,
                 other => other,
             })?;
-            let by = yes(filed.index, &decision).ok_or(RequestFault::Decision)?;
-            approved.push((by, decision.logged));
+            let by = yes(filed.index, &decision);
+            // A trustee of another opening key has no share of this one.
+            let by = by.filter(|by| sharing.is_some_and(|(since, _)| since == by.since));
+            let by = by.ok_or(RequestFault::Decision)?;
+            approved.push((by.index, decision.logged));
         }
         let trustees: BTreeSet<u8> = approved.iter().map(|(trustee, _)| *trustee).collect();
-        let sharing = group.sharing_record(request.epoch);
         let needed = sharing.map_or(u8::MAX, |(_, sharing)| sharing.quorum.threshold());
         Caveat::after_request(&mut self.caveats, trustees.len() as u8, needed);
         Ok(self.requested.insert(Requested {
@@ -144,13 +149,13 @@ fn is_of(request: &Request, place: u64, logged: &Logged) -> bool {
     is_place && filed.request == request.logged_id() && filed.asks == asks
 }
 
-fn yes(request: u64, logged: &Logged) -> Option<u8> {
+fn yes(request: u64, logged: &Logged) -> Option<Trusteeship> {
     match logged.entry.body {
         Body::Decision {
             place,
-            trustee,
+            by,
             answer: Answer::Yes,
-        } if place == request => Some(trustee),
+        } if place == request => Some(by),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@ use super::challenge::Encryption;
 use crate::DecodeError;
 use crate::curve::{G1, G1_BYTES, GT_BYTES, SCALAR_BYTES, Scalar};
 use crate::wire::{Values, concat};
+use clew_simd::Backend;
 
 /// Size of a signature: T1, T2, T3 (48 bytes each), c, s_alpha, s_beta, s_x, s_delta1, s_delta2 (32
 /// each).
@@ -49,11 +50,11 @@ impl Signature {
             delta1: values.scalar()?,
             delta2: values.scalar()?,
         };
-        let [t1, t2, t3] = &encoded_t;
+        let [t1, t2, t3] = G1::from_bytes_set(Backend::best(), &encoded_t)?;
         Ok(Self {
-            t1: G1::from_bytes(t1)?,
-            t2: G1::from_bytes(t2)?,
-            t3: G1::from_bytes(t3)?,
+            t1,
+            t2,
+            t3,
             encoded_t,
             c,
             s,

@@ -1,7 +1,7 @@
 //! Points of G1.
 
-use super::Scalar;
 use super::affine::{Affine, to_affine};
+use super::{Scalar, Vectors};
 use crate::DecodeError;
 use alloc::vec::Vec;
 use blst::{
@@ -10,6 +10,7 @@ use blst::{
     blst_p1_double, blst_p1_from_affine, blst_p1_generator, blst_p1_is_equal, blst_p1_is_inf,
     blst_p1_mult, blst_p1_uncompress,
 };
+use clew_simd::Backend;
 use clew_wire::opaque;
 use core::ops::AddAssign;
 use core::ptr;
@@ -18,6 +19,9 @@ use zeroize::Zeroize;
 /// Size of an encoded point of G1: 48 bytes, the compressed form of the BLS12-381 convention
 /// (big-endian x, three flag bits in front).
 pub const G1_BYTES: usize = 48;
+
+/// From so many points on, a vector takes less time than `blst` for one after the other.
+const VECTORS_FROM: usize = 2;
 
 /// A point of G1, the subgroup of prime order of E(Fp).
 #[derive(Clone, Copy, Default)]
@@ -66,6 +70,38 @@ impl G1 {
         } else {
             Err(DecodeError::Subgroup)
         }
+    }
+
+    /// Decodes points as [`Self::from_bytes`] does, together where the backend can. The error is that of
+    /// the first bad one.
+    pub(crate) fn from_bytes_set<const N: usize>(
+        backend: Backend,
+        set: &[[u8; G1_BYTES]; N],
+    ) -> Result<[Self; N], DecodeError> {
+        if N >= VECTORS_FROM
+            && let Some(vectors) = Vectors::of(backend)
+        {
+            return all_of(vectors.decode(&set.each_ref()));
+        }
+        all_of(set.iter().map(|bytes| Self::from_bytes(bytes)))
+    }
+
+    /// Decodes many sets of points, each as [`Self::from_bytes_set`] does.
+    pub(crate) fn from_bytes_sets<const N: usize>(
+        backend: Backend,
+        sets: &[[[u8; G1_BYTES]; N]],
+    ) -> Vec<Result<[Self; N], DecodeError>> {
+        let Some(vectors) = Vectors::of(backend) else {
+            let each = sets.iter().map(|set| Self::from_bytes_set(backend, set));
+            return each.collect();
+        };
+        let encoded: Vec<&[u8; G1_BYTES]> = sets.iter().flatten().collect();
+        let mut points = vectors.decode(&encoded).into_iter();
+        let each = sets.iter().map(|set| {
+            let own: Vec<_> = points.by_ref().take(set.len()).collect();
+            all_of(own)
+        });
+        each.collect()
     }
 
     /// The point plus (0, 2), which has order 3: what no decoder lets in, for tests of why.
@@ -137,6 +173,17 @@ impl G1 {
         unsafe { blst_p1_from_affine(&mut out, affine) };
         Self(out)
     }
+}
+
+/// The points, or the first error: nothing behind it is computed.
+fn all_of<const N: usize>(
+    points: impl IntoIterator<Item = Result<G1, DecodeError>>,
+) -> Result<[G1; N], DecodeError> {
+    let mut all = [G1::default(); N];
+    for (place, point) in all.iter_mut().zip(points) {
+        *place = point?;
+    }
+    Ok(all)
 }
 
 opaque!(G1);

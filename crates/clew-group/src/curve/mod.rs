@@ -88,6 +88,7 @@ mod g1;
 mod g2;
 mod glv;
 mod gt;
+mod lanes;
 pub(crate) mod multiexp;
 mod pippenger;
 mod powers_of_base;
@@ -100,6 +101,9 @@ pub use g2::G2;
 pub(crate) use g2::G2_BYTES;
 pub(crate) use gt::GT_BYTES;
 pub use gt::{Gt, PreparedG2, pairing_product};
+pub(crate) use lanes::{
+    BaseTable, PART_COUNT, Product, SecretBase, SecretScalars, Sum, Terms, Vectors,
+};
 pub(crate) use powers_of_base::secret_powers_of;
 pub use scalar::{SCALAR_BYTES, Scalar};
 pub(crate) use secret_powers::product_of_secret_powers;

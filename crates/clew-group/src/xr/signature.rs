@@ -4,6 +4,8 @@ use super::challenge::{CHALLENGE_BYTES, Challenge};
 use crate::DecodeError;
 use crate::curve::{G1, G1_BYTES, SCALAR_BYTES, Scalar};
 use crate::wire::{Values, concat};
+use alloc::vec::Vec;
+use clew_simd::Backend;
 
 /// Size of a signature: T1, T2, R3 (48 bytes each), c (16), sa, sx, sd, sy (32 each).
 pub const SIGNATURE_BYTES: usize = 3 * G1_BYTES + CHALLENGE_BYTES + 4 * SCALAR_BYTES;
@@ -37,25 +39,18 @@ impl Signature {
     /// Decodes 288 bytes, with the checks of every value: each encoding is the only one of its
     /// value.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut values = Values::exactly(SIGNATURE_BYTES, bytes)?;
-        let encoded: [[u8; G1_BYTES]; 3] = [values.array()?, values.array()?, values.array()?];
-        let c = Challenge(values.array()?);
-        // Scalars first: they cost nothing, and a forger's garbage fails here.
-        let s = Responses {
-            a: values.scalar()?,
-            x: values.scalar()?,
-            d: values.scalar()?,
-            y: values.scalar()?,
-        };
-        let [t1, t2, r3] = &encoded;
-        Ok(Self {
-            t1: G1::from_bytes(t1)?,
-            t2: G1::from_bytes(t2)?,
-            r3: G1::from_bytes(r3)?,
-            encoded,
-            c,
-            s,
-        })
+        one(Self::from_bytes_all(Backend::best(), &[bytes]))
+    }
+
+    /// Decodes many as [`Self::from_bytes`] does: their points together, where the backend can.
+    pub fn from_bytes_all(backend: Backend, all: &[&[u8]]) -> Vec<Result<Self, DecodeError>> {
+        let read = all.iter().map(|bytes| Unchecked::read(bytes));
+        with_points(
+            backend,
+            read.collect(),
+            |read| read.encoded,
+            Unchecked::checked,
+        )
     }
 
     /// Encodes as T1 || T2 || R3 || c || sa || sx || sd || sy.
@@ -77,6 +72,64 @@ impl Signature {
     }
 }
 
+/// A signature whose points were not decoded yet.
+struct Unchecked {
+    encoded: [[u8; G1_BYTES]; 3],
+    c: Challenge,
+    s: Responses,
+}
+
+impl Unchecked {
+    /// Scalars cost nothing, and a forger's garbage fails here.
+    fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut values = Values::exactly(SIGNATURE_BYTES, bytes)?;
+        Ok(Self {
+            encoded: [values.array()?, values.array()?, values.array()?],
+            c: Challenge(values.array()?),
+            s: Responses {
+                a: values.scalar()?,
+                x: values.scalar()?,
+                d: values.scalar()?,
+                y: values.scalar()?,
+            },
+        })
+    }
+
+    fn checked(self, [t1, t2, r3]: [G1; 3]) -> Signature {
+        let Self { encoded, c, s } = self;
+        Signature {
+            t1,
+            t2,
+            r3,
+            encoded,
+            c,
+            s,
+        }
+    }
+}
+
+/// Decodes the N points of each value together, and makes it whole.
+fn with_points<T, U, const N: usize>(
+    backend: Backend,
+    read: Vec<Result<T, DecodeError>>,
+    encoded: impl Fn(&T) -> [[u8; G1_BYTES]; N],
+    whole: impl Fn(T, [G1; N]) -> U,
+) -> Vec<Result<U, DecodeError>> {
+    let sets: Vec<_> = read.iter().flatten().map(encoded).collect();
+    let mut points = G1::from_bytes_sets(backend, &sets).into_iter();
+    let values = read.into_iter().map(|read| {
+        let read = read?;
+        let points = points.next().expect("each value has its points")?;
+        Ok(whole(read, points))
+    });
+    values.collect()
+}
+
+/// The only one.
+fn one<T>(all: Vec<Result<T, DecodeError>>) -> Result<T, DecodeError> {
+    all.into_iter().next().expect("one was decoded")
+}
+
 /// A signature with R1 beside it (Clue, "Incremental verification").
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IncrementalSignature {
@@ -88,12 +141,29 @@ pub struct IncrementalSignature {
 impl IncrementalSignature {
     /// Decodes 336 bytes, with the checks of [`Signature::from_bytes`], R1 included.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (signature, encoded_r1) = bytes.split_last_chunk().ok_or(DecodeError::Length)?;
-        Ok(Self {
-            signature: Signature::from_bytes(signature)?,
-            r1: G1::from_bytes(encoded_r1)?,
-            encoded_r1: *encoded_r1,
-        })
+        one(Self::from_bytes_all(Backend::best(), &[bytes]))
+    }
+
+    /// Decodes many as [`Self::from_bytes`] does: their points together, where the backend can.
+    pub fn from_bytes_all(backend: Backend, all: &[&[u8]]) -> Vec<Result<Self, DecodeError>> {
+        let read = all.iter().map(|bytes| {
+            let (signature, r1) = bytes.split_last_chunk().ok_or(DecodeError::Length)?;
+            Ok((Unchecked::read(signature)?, *r1))
+        });
+        let encoded = |(read, r1): &(Unchecked, [u8; G1_BYTES])| {
+            let [t1, t2, r3] = read.encoded;
+            [t1, t2, r3, *r1]
+        };
+        with_points(
+            backend,
+            read.collect(),
+            encoded,
+            |(read, r1), [t1, t2, r3, point]| Self {
+                signature: read.checked([t1, t2, r3]),
+                r1: point,
+                encoded_r1: r1,
+            },
+        )
     }
 
     /// Encodes as the signature || R1.

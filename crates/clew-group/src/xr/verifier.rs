@@ -5,13 +5,15 @@ use super::{INCREMENTAL_BYTES, IncrementalSignature, PublicKey, Signature};
 use crate::curve::multiexp::{
     OddMultiples, WIDTH_FIXED, WIDTH_ONCE, WIDTH_SHORT, multiexp_vartime,
 };
-use crate::curve::{G1, G1_BYTES, G2, Gt, PreparedG2, pairing_product};
+use crate::curve::{BaseTable, G1, G1_BYTES, G2, Gt, PreparedG2, Vectors, pairing_product};
 use crate::{EpochId, Invalid};
 use alloc::vec::Vec;
+use clew_simd::Backend;
 use clew_wire::opaque;
 use rand_core::CryptoRng;
 
-/// The public key of one epoch with its tables (0.45 MB; to make takes as long as two verifications).
+/// The public key of one epoch with its tables (0.45 MB, and 0.2 MB where the machine has vectors; to make
+/// takes as long as two verifications).
 pub struct VerifyingKey {
     pub(super) id: EpochId,
     /// g1 V.
@@ -19,26 +21,50 @@ pub struct VerifyingKey {
     pub(super) h0: OddMultiples,
     pub(super) u: OddMultiples,
     pub(super) h: OddMultiples,
+    backend: Backend,
+    pub(super) lanes: Option<Lanes>,
     standard: PreparedG2,
     w: PreparedG2,
+}
+
+/// What eight signatures at once take.
+pub(super) struct Lanes {
+    pub(super) vectors: Vectors,
+    pub(super) u: BaseTable,
 }
 
 impl VerifyingKey {
     /// Prepares a public key, which was checked when it was loaded.
     pub fn new(group: &PublicKey, id: EpochId) -> Self {
+        Self::with_backend(group, id, Backend::best())
+    }
+
+    /// Prepares a public key for batches on this backend. The verdicts are the same on all.
+    pub fn with_backend(group: &PublicKey, id: EpochId, backend: Backend) -> Self {
         let base = group.base();
         let [base, h0, u, h] =
             OddMultiples::of([&base, &group.h0, &group.u, &group.h], WIDTH_FIXED);
-        let [standard, w] = [G2::generator(), group.w].map(|q| PreparedG2::new(&q));
+        let [standard, w] =
+            [G2::generator(), group.w].map(|q| PreparedG2::with_backend(&q, backend));
         Self {
             id,
             base,
             h0,
             u,
             h,
+            backend,
+            lanes: Vectors::of(backend).map(|vectors| Lanes {
+                vectors,
+                u: BaseTable::new(vectors, &group.u),
+            }),
             standard,
             w,
         }
+    }
+
+    /// Returns the backend that batches are verified on.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// Verifies a signature (spec 3.4): the challenge first, with R1' derived; the pairing then.

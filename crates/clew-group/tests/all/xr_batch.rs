@@ -7,6 +7,7 @@ use crate::common::{EPOCH, rng};
 use clew_group::Invalid;
 use clew_group::curve::{G1, Scalar};
 use clew_group::xr::{Form, IncrementalSignature, Item, Nonces, Signature, VerifyingKey};
+use clew_simd::Backend;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -37,7 +38,8 @@ struct Case {
 }
 
 struct Pool {
-    verifier: VerifyingKey,
+    /// One for each way to compute.
+    verifiers: Vec<VerifyingKey>,
     cases: Vec<Case>,
 }
 
@@ -48,7 +50,9 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| {
     ];
     let cases = faults.iter().zip(0..).map(|(f, i)| case(&group, *f, i));
     Pool {
-        verifier: group.verifier(),
+        verifiers: Backend::multipliers()
+            .map(|backend| VerifyingKey::with_backend(&group.public, EPOCH, backend))
+            .collect(),
         cases: cases.collect(),
     }
 });
@@ -106,13 +110,16 @@ impl Pool {
                 Item { message, form }
             })
             .collect();
-        let together = self.verifier.verify_batch(&items, &mut rng(seed));
+        let verifier = &self.verifiers[0];
         let alone = |form: Form<'_>| match form {
-            Form::Plain(s) => self.verifier.verify(message, s),
-            Form::Incremental(s) => self.verifier.verify_incremental(message, s, &mut rng(seed)),
+            Form::Plain(s) => verifier.verify(message, s),
+            Form::Incremental(s) => verifier.verify_incremental(message, s, &mut rng(seed)),
         };
         let one_by_one: Vec<_> = items.iter().map(|item| alone(item.form)).collect();
-        assert_eq!(together, one_by_one);
+        for verifier in &self.verifiers {
+            let together = verifier.verify_batch(&items, &mut rng(seed));
+            assert_eq!(together, one_by_one, "{}", verifier.backend().name());
+        }
         let right = batch.iter().map(|(case, _)| {
             if self.cases[*case].valid {
                 Ok(())
@@ -120,7 +127,7 @@ impl Pool {
                 Err(Invalid)
             }
         });
-        assert_eq!(together, right.collect::<Vec<_>>());
+        assert_eq!(one_by_one, right.collect::<Vec<_>>());
     }
 }
 
@@ -160,6 +167,64 @@ fn each_fault_alone_and_in_each_place_of_three() {
     }
 }
 
+/// One bad one in each part of a batch, in its first place and in a later one; two in one part, in two
+/// parts, in most parts; all of them.
+#[test]
+fn bad_ones_are_found_in_all_parts() {
+    const GOOD: (usize, bool) = (0, false);
+    const BAD: (usize, bool) = (6, false);
+    let spoilt = |n: usize, bad: &[usize]| -> Vec<(usize, bool)> {
+        (0..n)
+            .map(|i| if bad.contains(&i) { BAD } else { GOOD })
+            .collect()
+    };
+    for place in [0, 1, 7, 8, 15, 18] {
+        POOL.check(&spoilt(19, &[place]), 1);
+    }
+    for bad in [&[2, 10][..], &[2, 11], &[0, 7, 8], &[0, 1, 2, 3, 4, 13]] {
+        POOL.check(&spoilt(19, bad), 2);
+    }
+    POOL.check(&[BAD; 9], 3);
+    // R1 and R3 of the incremental form, beside plain ones.
+    POOL.check(
+        &[
+            GOOD,
+            (8, true),
+            GOOD,
+            (7, true),
+            (1, true),
+            GOOD,
+            GOOD,
+            GOOD,
+            (2, true),
+        ],
+        4,
+    );
+}
+
+/// Errors of parts 0 and 2 that cancel under weights of their places, less those of part 1: only random
+/// multipliers tell that part 1 is not the bad one.
+#[test]
+fn errors_weighted_by_places_are_found() {
+    let group = Group::new(4);
+    let message: &[&[u8]] = &[b"m"];
+    let signed = [
+        with_error(&group, 0, 3, &Scalar::from_u128(1)),
+        with_error(&group, 1, 3, &Scalar::from_u128(5)),
+        with_error(&group, 2, 3, &Scalar::from_u128(1)),
+        with_error(&group, 3, 2, &Scalar::default()),
+    ];
+    let items = signed.each_ref().map(|signed| Item {
+        message,
+        form: Form::Plain(signed.signature()),
+    });
+    for backend in Backend::multipliers() {
+        let verifier = VerifyingKey::with_backend(&group.public, EPOCH, backend);
+        let verdicts = verifier.verify_batch(&items, &mut rng(1));
+        assert_eq!(verdicts, [Err(Invalid), Err(Invalid), Err(Invalid), Ok(())]);
+    }
+}
+
 /// Errors that cancel each other without multipliers, as the sum of the two R3 is the right one.
 #[test]
 fn opposite_errors_are_found() {
@@ -195,8 +260,11 @@ fn an_r1_of_the_identity_is_refused_on_every_path() {
         message: &[b"m"],
         form: Form::Plain(&good),
     };
-    let verdicts = verifier.verify_batch(&[good, item, good], &mut rng(1));
-    assert_eq!(verdicts, [Ok(()), Err(Invalid), Ok(())]);
+    for backend in Backend::multipliers() {
+        let verifier = VerifyingKey::with_backend(&group.public, EPOCH, backend);
+        let verdicts = verifier.verify_batch(&[good, item, good, good], &mut rng(1));
+        assert_eq!(verdicts, [Ok(()), Err(Invalid), Ok(()), Ok(())]);
+    }
 }
 
 /// A member whose signature has an error that it chose: R1 or R3 times a power of the generator.

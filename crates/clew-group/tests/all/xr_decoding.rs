@@ -1,7 +1,7 @@
 //! Each value of each encoding of XR: points off the curve, outside the subgroup (a good point plus
 //! one of order 3 among them) and at infinity; scalars out of range; other lengths.
 
-use crate::common::points::{bad_g1, bad_g2, bad_scalar, order, other_lengths};
+use crate::common::points::{ORDER_3, bad_g1, bad_g2, bad_scalar, order, other_lengths};
 use crate::common::rng;
 use crate::common::xr::{Group, NONCE, SESSION};
 use clew_group::curve::Scalar;
@@ -10,6 +10,7 @@ use clew_group::xr::{
     PublicKey, Signature,
 };
 use clew_group::{DecodeError, Proof, Step, Witness};
+use clew_simd::Backend;
 
 type Decode = fn(&[u8]) -> Option<DecodeError>;
 
@@ -193,4 +194,63 @@ fn scalars_are_checked_first() {
     assert_eq!(Signature::from_bytes(&bytes), Err(DecodeError::Point));
     bytes[256..].copy_from_slice(&order());
     assert_eq!(Signature::from_bytes(&bytes), Err(DecodeError::Scalar));
+}
+
+/// Signatures that are damaged in every way, among good ones: each backend says of each what it says of it
+/// alone, and of several bad points the first one's error.
+#[test]
+fn many_are_decoded_as_one_by_one() {
+    let group = Group::new(5);
+    let [plain, incremental, _] = signatures(&group);
+    let torsion = crate::common::points::with_torsion(&plain.good[..48]);
+    let mut infinity = [0; 48];
+    infinity[0] = 0xc0;
+    let points = [torsion, ORDER_3, infinity, [0xff; 48], [0; 48], [0x9f; 48]];
+    let damaged = |good: &[u8], places: &[usize]| -> Vec<Vec<u8>> {
+        let mut all = vec![good.to_vec(), vec![], good[1..].to_vec()];
+        for at in places {
+            for point in &points {
+                let mut bytes = good.to_vec();
+                bytes[*at..at + 48].copy_from_slice(point);
+                all.push(bytes.clone());
+                bytes[96..144].copy_from_slice(&infinity);
+                all.push(bytes);
+                all.push(good.to_vec());
+            }
+        }
+        let mut scalar = good.to_vec();
+        scalar[224..256].copy_from_slice(&order());
+        all.push(scalar);
+        all
+    };
+    for backend in Backend::multipliers() {
+        let all = damaged(&plain.good, plain.g1);
+        let refs: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        let together = Signature::from_bytes_all(backend, &refs);
+        let alone: Vec<_> = refs
+            .iter()
+            .map(|b| one(Signature::from_bytes_all(Backend::Portable, &[b])))
+            .collect();
+        assert_eq!(together, alone, "{}", backend.name());
+        let all = damaged(&incremental.good, incremental.g1);
+        let refs: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        let together = IncrementalSignature::from_bytes_all(backend, &refs);
+        let portable = |b: &&[u8]| {
+            one(IncrementalSignature::from_bytes_all(
+                Backend::Portable,
+                &[b],
+            ))
+        };
+        assert_eq!(
+            together,
+            refs.iter().map(portable).collect::<Vec<_>>(),
+            "{}",
+            backend.name()
+        );
+    }
+}
+
+fn one<T>(all: Vec<T>) -> T {
+    let [one] = all.try_into().ok().expect("one was decoded");
+    one
 }

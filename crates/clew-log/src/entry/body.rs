@@ -4,6 +4,7 @@ use super::domain;
 use crate::{Hash, signed};
 use alloc::vec::Vec;
 use clew_wire::{Name, Reader, WallTime};
+use core::fmt;
 use sha2::{Digest, Sha256};
 
 /// Most rows that one entry enrols.
@@ -50,8 +51,8 @@ pub enum Body {
     Decision {
         /// The request's place in the log.
         place: u64,
-        /// The trustee's index, from 1.
-        trustee: u8,
+        /// As which trustee, of which opening key: the one of the packet's epoch.
+        by: Trusteeship,
         /// Its answer.
         answer: Answer,
     },
@@ -87,12 +88,21 @@ pub enum Body {
 pub enum Role {
     /// As nothing any more.
     None,
-    /// As the trustee with this index, from 1.
-    Trustee(u8),
+    /// As this trustee, about packets of this opening key's epochs.
+    Trustee(Trusteeship),
     /// As an observer of packets.
     Observer,
     /// As somebody who asks trustees.
     Requester,
+}
+
+/// Which share of which opening key a trustee holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Trusteeship {
+    /// The first epoch of the opening key.
+    pub since: u32,
+    /// The trustee's index among its trustees, from 1.
+    pub index: u8,
 }
 
 /// What a request asks for.
@@ -212,6 +222,13 @@ impl Body {
         Self::read(kind, &mut fields).filter(|_| fields.0.is_empty())
     }
 
+    /// Encodes the body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        out
+    }
+
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Group { record } => out.extend(record),
@@ -237,13 +254,10 @@ impl Body {
                 out.extend(start.as_nanos().to_be_bytes());
             }
             Self::Request(filed) => filed.write(out),
-            Self::Decision {
-                place,
-                trustee,
-                answer,
-            } => {
+            Self::Decision { place, by, answer } => {
                 out.extend(place.to_be_bytes());
-                out.extend([*trustee, answer.code()]);
+                by.write(out);
+                out.push(answer.code());
             }
             Self::Result { place, evidence } => {
                 out.extend(place.to_be_bytes());
@@ -292,7 +306,7 @@ impl Body {
             5 => Self::Request(Filed::read(fields)?),
             6 => Self::Decision {
                 place: fields.u64()?,
-                trustee: fields.u8()?,
+                by: Trusteeship::read(fields)?,
                 answer: Answer::from_code(fields.u8()?)?,
             },
             7 => Self::Result {
@@ -358,25 +372,64 @@ impl Filed {
 }
 
 impl Role {
-    /// Returns the role and its index, as an entry has them.
-    pub const fn code(self) -> [u8; 2] {
-        match self {
-            Self::None => [0, 0],
-            Self::Trustee(index) => [1, index],
-            Self::Observer => [2, 0],
-            Self::Requester => [3, 0],
+    /// Returns the role with its trusteeship, as an entry has them.
+    pub const fn code(self) -> [u8; 6] {
+        let (role, held) = match self {
+            Self::None => (0, None),
+            Self::Trustee(held) => (1, Some(held)),
+            Self::Observer => (2, None),
+            Self::Requester => (3, None),
+        };
+        match held {
+            None => [role, 0, 0, 0, 0, 0],
+            Some(held) => {
+                let [a, b, c, d] = held.since.to_be_bytes();
+                [role, a, b, c, d, held.index]
+            }
         }
     }
 
-    /// Returns the role with these two bytes. Returns `None` if there is none.
-    pub const fn from_code(code: [u8; 2]) -> Option<Self> {
-        match code {
-            [0, 0] => Some(Self::None),
-            [1, index] if index > 0 => Some(Self::Trustee(index)),
-            [2, 0] => Some(Self::Observer),
-            [3, 0] => Some(Self::Requester),
+    /// Returns the role with these bytes. Returns `None` if there is none.
+    pub fn from_code(code: [u8; 6]) -> Option<Self> {
+        let held = Trusteeship::read(&mut Reader(&code[1..]));
+        match (code[0], held) {
+            (1, held) => held.map(Self::Trustee),
+            _ if code[1..] != [0; 5] => None,
+            (0, _) => Some(Self::None),
+            (2, _) => Some(Self::Observer),
+            (3, _) => Some(Self::Requester),
             _ => None,
         }
+    }
+}
+
+/// The trustee's index, and the opening key unless it is the group's first.
+impl fmt::Display for Trusteeship {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "trustee {}", self.index)?;
+        match self.since {
+            0 => Ok(()),
+            since => write!(f, " of the opening key since epoch {since}"),
+        }
+    }
+}
+
+impl Trusteeship {
+    /// A trustee of a group's first opening key.
+    pub const fn of_first_key(index: u8) -> Self {
+        Self { since: 0, index }
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.since.to_be_bytes());
+        out.push(self.index);
+    }
+
+    pub(crate) fn read(fields: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            since: fields.u32()?,
+            index: fields.u8().filter(|index| *index > 0)?,
+        })
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod body;
 
-pub use body::{Answer, Asks, Body, Filed, LEAVES_MAX, Role, Seal, Warrant, warrant_hash};
+pub use body::{
+    Answer, Asks, Body, Filed, LEAVES_MAX, Role, Seal, Trusteeship, Warrant, warrant_hash,
+};
 
 use crate::signed::{self, SIGNATURE_BYTES};
 use crate::tile::ENTRY_BYTES_MAX;

@@ -65,17 +65,21 @@ fn one_of_each() -> Vec<Body> {
     ];
     let roles = [
         Role::None,
-        Role::Trustee(255),
+        Role::Trustee(held(7, 255)),
         Role::Observer,
         Role::Requester,
     ];
     bodies.extend(roles.map(author));
     bodies.extend([Answer::Yes, Answer::No(2)].map(|answer| Body::Decision {
         place: 1,
-        trustee: 1,
+        by: held(0, 1),
         answer,
     }));
     bodies
+}
+
+pub const fn held(since: u32, index: u8) -> Trusteeship {
+    Trusteeship { since, index }
 }
 
 fn signed(body: Body) -> Entry {
@@ -146,7 +150,7 @@ fn other_layouts_are_refused() {
     assert_eq!(with(filed(Seal::Until(NOW)), body, 0), None, "asks");
     assert_eq!(with(filed(Seal::Until(NOW)), body, 3), None, "asks");
     let decision = || one_of_each().pop().unwrap();
-    assert_eq!(with(decision(), body + 9, 0), None, "answer");
+    assert_eq!(with(decision(), body + 13, 0), None, "answer");
     let epoch = || one_of_each().swap_remove(2);
     assert_eq!(with(epoch(), body + 3, 0), None, "epoch 0");
     let author = |place, byte| {
@@ -192,7 +196,7 @@ fn what_nobody_could_read_is_not_signed() {
             leaves: vec![[0; 32]; LEAVES_MAX + 1],
         },
         Body::Author {
-            role: Role::Trustee(0),
+            role: Role::Trustee(held(7, 0)),
             key: [3; 32],
             change: 0,
             name: name(),
@@ -205,7 +209,7 @@ fn what_nobody_could_read_is_not_signed() {
         },
         Body::Decision {
             place: 0,
-            trustee: 1,
+            by: held(0, 1),
             answer: Answer::No(1),
         },
     ];

@@ -1,7 +1,7 @@
 //! A log's state as bytes, so that a log does not read all of its entries when it starts.
 
 use super::{Author, Founder, LogState, Request};
-use crate::entry::{Asks, Role};
+use crate::entry::{Asks, Role, Trusteeship};
 use crate::tree::Frontier;
 use crate::{Hash, signed};
 use alloc::collections::BTreeMap;
@@ -10,7 +10,7 @@ use clew_wire::{Name, Reader, WallTime};
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 
 /// How a kept state begins, and the domain of its signature. No signed note has it: a note is text.
-const LABEL: &[u8; 17] = b"clew-log-state-1\0";
+const LABEL: &[u8; 17] = b"clew-log-state-2\0";
 
 /// The state after some entries of a log, and the edge of their tree.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl KeptState {
 impl LogState {
     /// How many parts it has that grow with the log: what keeping it costs.
     pub fn parts(&self) -> usize {
-        self.authors.len() + self.epochs.len() + self.requests.len()
+        self.authors.len() + self.trustees.len() + self.epochs.len() + self.requests.len()
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -67,6 +67,11 @@ impl LogState {
             out.extend(author.role.code());
             out.extend(author.changes.to_be_bytes());
             author.name.write(out);
+        }
+        write_count(out, self.trustees.len());
+        for (held, key) in &self.trustees {
+            held.write(out);
+            out.extend(key);
         }
         write_count(out, self.epochs.len());
         out.extend_from_slice(self.epochs.as_flattened());
@@ -92,6 +97,10 @@ impl LogState {
             state.authors.insert(key, author);
         }
         for _ in 0..fields.u64()? {
+            let held = Trusteeship::read(fields)?;
+            state.trustees.insert(held, fields.array()?);
+        }
+        for _ in 0..fields.u64()? {
             state.epochs.push(fields.array()?);
         }
         for _ in 0..fields.u64()? {
@@ -114,11 +123,14 @@ impl Request {
         out.extend(self.sealed.map_or(0, WallTime::as_nanos).to_be_bytes());
         write_count(out, self.yes.len());
         for (trustee, time) in &self.yes {
-            out.push(*trustee);
+            trustee.write(out);
             out.extend(time.as_nanos().to_be_bytes());
         }
         write_count(out, self.no.len());
-        out.extend(self.no.iter().flat_map(|(trustee, rule)| [*trustee, *rule]));
+        for (trustee, rule) in &self.no {
+            trustee.write(out);
+            out.push(*rule);
+        }
         out.extend(self.results.to_be_bytes());
     }
 
@@ -143,11 +155,12 @@ impl Request {
             results: 0,
         };
         for _ in 0..fields.u64()? {
-            let (trustee, time) = (fields.u8()?, fields.u64()?);
+            let (trustee, time) = (Trusteeship::read(fields)?, fields.u64()?);
             request.yes.push((trustee, WallTime::from_nanos(time)));
         }
         for _ in 0..fields.u64()? {
-            request.no.insert(fields.u8()?, fields.u8()?);
+            let trustee = Trusteeship::read(fields)?;
+            request.no.insert(trustee, fields.u8()?);
         }
         request.results = fields.u64()?;
         Some(request)

@@ -9,7 +9,7 @@ pub use kept::KeptState;
 pub use rule::Rule;
 
 use crate::Hash;
-use crate::entry::{Answer, Asks, Body, Filed, Logged, Role, Seal, Warrant};
+use crate::entry::{Answer, Asks, Body, Filed, Logged, Role, Seal, Trusteeship, Warrant};
 use crate::tree::Frontier;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -58,6 +58,9 @@ pub struct LogState {
     founder: Founder,
     size: u64,
     authors: BTreeMap<[u8; 32], Author>,
+    /// Which key has which share of which opening key. A new opening key takes none of an earlier one: its
+    /// trustees decide about the packets of its epochs as long as the log goes on.
+    trustees: BTreeMap<Trusteeship, [u8; 32]>,
     rows: u32,
     register: Frontier,
     roots: BTreeMap<u32, Option<Hash>>,
@@ -71,7 +74,7 @@ pub struct LogState {
 /// Whose key it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
-    /// What it may write.
+    /// What it may write; of several trusteeships the newest.
     pub role: Role,
     /// Its name, in the manager's words.
     pub name: Name,
@@ -97,19 +100,24 @@ pub struct Request {
     /// Until when it is sealed; `None` if its warrant is public.
     pub sealed: Option<WallTime>,
     /// The trustees that said yes, in the log's order, and when the log added their answers.
-    pub yes: Vec<(u8, WallTime)>,
+    pub yes: Vec<(Trusteeship, WallTime)>,
     /// Trustees that refused, and did not say yes later: each with the rule's number.
-    pub no: BTreeMap<u8, u8>,
+    pub no: BTreeMap<Trusteeship, u8>,
     /// How many results the requester logged.
     pub results: u64,
 }
 
 impl Request {
-    /// Returns when the log added the decision that completed a quorum of `threshold` trustees. Returns
-    /// `None` if there is no quorum.
+    /// Returns when the log added the decision that completed a quorum of `threshold` trustees of one
+    /// opening key. Returns `None` if there is no quorum.
     pub fn approved(&self, threshold: u8) -> Option<WallTime> {
-        let last = usize::from(threshold).saturating_sub(1);
-        self.yes.get(last).map(|(_, time)| *time)
+        let mut said: BTreeMap<u32, u8> = BTreeMap::new();
+        let completes = |(by, _): &&(Trusteeship, WallTime)| {
+            let said = said.entry(by.since).or_default();
+            *said = said.saturating_add(1);
+            *said >= threshold
+        };
+        self.yes.iter().find(completes).map(|(_, time)| *time)
     }
 
     /// Returns whether the request had to be unsealed by `now`, and was not.
@@ -125,6 +133,7 @@ impl LogState {
             founder,
             size: 0,
             authors: BTreeMap::new(),
+            trustees: BTreeMap::new(),
             rows: 0,
             register: Frontier::EMPTY,
             roots: BTreeMap::new(),
@@ -194,6 +203,11 @@ impl LogState {
         self.authors.get(key)
     }
 
+    /// Returns the keys of trustees that decide, by their trusteeships.
+    pub fn trustees(&self) -> impl Iterator<Item = (Trusteeship, &[u8; 32])> {
+        self.trustees.iter().map(|(held, key)| (*held, key))
+    }
+
     /// Returns the request at a place.
     pub fn request(&self, place: u64) -> Option<&Request> {
         self.requests.get(&place)
@@ -235,11 +249,9 @@ impl LogState {
             Body::Enrolled { leaves, .. } => self.add_rows(leaves),
             Body::Epoch { id, .. } => self.epochs.push(*id),
             Body::Request(filed) => self.file(place, filed, logged),
-            Body::Decision {
-                place,
-                trustee,
-                answer,
-            } => self.decide(*place, *trustee, *answer, logged.logged),
+            Body::Decision { place, by, answer } => {
+                self.decide(*place, *by, *answer, logged.logged);
+            }
             Body::Result { place, .. } => {
                 if let Some(request) = self.requests.get_mut(place) {
                     request.results += 1;
@@ -269,7 +281,7 @@ impl LogState {
             | Body::Enrolled { .. }
             | Body::Epoch { .. } => is_manager,
             Body::Request(_) | Body::Result { .. } => role == Role::Requester,
-            Body::Decision { trustee, .. } => role == Role::Trustee(*trustee),
+            Body::Decision { by, .. } => self.trustees.get(by) == Some(author),
             Body::Unsealed { .. } => {
                 is_manager || matches!(role, Role::Trustee(_) | Role::Requester)
             }
@@ -284,9 +296,17 @@ impl LogState {
             Body::Group { record } if *record == self.founder.record => Ok(()),
             Body::Group { .. } => Err(Rule::Group),
             Body::Author { key, .. } if *key == self.founder.manager => Err(Rule::Order),
-            Body::Author { key, change, .. } => {
+            Body::Author {
+                role, key, change, ..
+            } => {
                 let changes = self.authors.get(key).map_or(0, |own| own.changes);
-                next(u64::from(*change), u64::from(changes))
+                next(u64::from(*change), u64::from(changes))?;
+                match role {
+                    Role::Trustee(held) if held.since as usize > self.epochs.len() => {
+                        Err(Rule::Order)
+                    }
+                    _ => Ok(()),
+                }
             }
             Body::Enrolled { first, leaves } => {
                 next(u64::from(*first), u64::from(self.rows))?;
@@ -345,11 +365,14 @@ impl LogState {
     }
 
     fn add_author(&mut self, role: Role, key: &[u8; 32], name: &Name) {
-        if let Role::Trustee(_) = role {
-            // One key a trustee: the earlier one is replaced.
-            for own in self.authors.values_mut().filter(|own| own.role == role) {
-                own.role = Role::None;
+        match role {
+            Role::Trustee(held) => {
+                // One key a share: the earlier one loses it, and keeps those of other opening keys.
+                if let Some(earlier) = self.trustees.insert(held, *key) {
+                    self.set_role(&earlier, Role::None);
+                }
             }
+            _ => self.trustees.retain(|_, own| own != key),
         }
         let before = self.authors.get(key).map_or(0, |own| own.changes);
         let author = Author {
@@ -358,6 +381,16 @@ impl LogState {
             changes: before.saturating_add(1),
         };
         self.authors.insert(*key, author);
+        self.set_role(key, role);
+    }
+
+    /// Gives a key its newest trusteeship as its role, or another role if it has none.
+    fn set_role(&mut self, key: &[u8; 32], other: Role) {
+        let mut held = self.trustees.iter().rev();
+        let newest = held.find(|(_, own)| *own == key).map(|(held, _)| *held);
+        if let Some(author) = self.authors.get_mut(key) {
+            author.role = newest.map_or(other, Role::Trustee);
+        }
     }
 
     fn add_rows(&mut self, leaves: &[Hash]) {
@@ -391,11 +424,11 @@ impl LogState {
         self.requests.insert(place, request);
     }
 
-    fn decide(&mut self, place: u64, trustee: u8, answer: Answer, now: WallTime) {
+    fn decide(&mut self, place: u64, trustee: Trusteeship, answer: Answer, now: WallTime) {
         let Some(request) = self.requests.get_mut(&place) else {
             return;
         };
-        let said_yes = request.yes.iter().any(|(index, _)| *index == trustee);
+        let said_yes = request.yes.iter().any(|(said, _)| *said == trustee);
         match answer {
             _ if said_yes => {}
             Answer::Yes => {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::entry::Entry;
-use crate::entry::tests::{NOW, key};
+use crate::entry::tests::{NOW, held, key};
 use crate::tree;
 
 const MANAGER: u8 = 1;
@@ -67,11 +67,11 @@ fn request(id: u8, seal: Seal) -> Body {
 }
 
 fn decision(place: u64, trustee: u8, answer: Answer) -> Body {
-    Body::Decision {
-        place,
-        trustee,
-        answer,
-    }
+    decision_of(place, held(0, trustee), answer)
+}
+
+fn decision_of(place: u64, by: Trusteeship, answer: Answer) -> Body {
+    Body::Decision { place, by, answer }
 }
 
 fn enrolled(first: u32, count: usize) -> Body {
@@ -100,9 +100,9 @@ fn state() -> LogState {
     let mut state = LogState::new(founder());
     let entries = [
         said(Body::Group { record: RECORD }, MANAGER),
-        author(TRUSTEES[0], Role::Trustee(1)),
-        author(TRUSTEES[1], Role::Trustee(2)),
-        author(TRUSTEES[2], Role::Trustee(3)),
+        author(TRUSTEES[0], Role::Trustee(held(0, 1))),
+        author(TRUSTEES[1], Role::Trustee(held(0, 2))),
+        author(TRUSTEES[2], Role::Trustee(held(0, 3))),
         author(OBSERVER, Role::Observer),
         author(COURT, Role::Requester),
         author(OTHER_COURT, Role::Requester),
@@ -197,7 +197,7 @@ fn authors_write_what_they_may() {
 fn keys_are_replaced_and_withdrawn() {
     let mut state = state();
     let yes = |by| said(decision(OPEN, 1, Answer::Yes), by);
-    state.add(&author(14, Role::Trustee(1))).unwrap();
+    state.add(&author(14, Role::Trustee(held(0, 1)))).unwrap();
     refused(&state, &yes(TRUSTEES[0]), Rule::Author);
     state.check(&yes(14)).unwrap();
     state.add(&author_again(COURT, Role::None, 1)).unwrap();
@@ -212,7 +212,51 @@ fn keys_are_replaced_and_withdrawn() {
     state.add(&again).unwrap();
     assert_eq!(state.author(&public(COURT)).unwrap().changes, 3);
     // The manager's own key never gets another role.
-    refused(&state, &author(MANAGER, Role::Trustee(1)), Rule::Order);
+    refused(
+        &state,
+        &author(MANAGER, Role::Trustee(held(0, 1))),
+        Rule::Order,
+    );
+}
+
+/// A new opening key has trustees of its own, and those of the earlier one go on about its packets.
+#[test]
+fn trustees_of_an_earlier_opening_key_still_decide() {
+    let mut state = state();
+    let (old, new) = (held(0, 1), held(1, 1));
+    let yes = |by, trustee| said(decision_of(OPEN, trustee, Answer::Yes), by);
+    // An opening key that the log has no epoch of has no trustees.
+    refused(&state, &author(14, Role::Trustee(held(2, 1))), Rule::Order);
+    state.add(&author(14, Role::Trustee(new))).unwrap();
+    state.check(&yes(TRUSTEES[0], old)).unwrap();
+    state.check(&yes(14, new)).unwrap();
+    refused(&state, &yes(TRUSTEES[0], new), Rule::Author);
+    refused(&state, &yes(14, old), Rule::Author);
+    // One that stays has both, under another index.
+    let stays = author_again(TRUSTEES[1], Role::Trustee(held(1, 3)), 1);
+    state.add(&stays).unwrap();
+    for held in [held(0, 2), held(1, 3)] {
+        state.check(&yes(TRUSTEES[1], held)).unwrap();
+    }
+    let role = |state: &LogState, by| state.author(&public(by)).unwrap().role;
+    assert_eq!(role(&state, TRUSTEES[1]), Role::Trustee(held(1, 3)));
+    // Another key takes the share of one opening key, and leaves the other.
+    state.add(&author(15, Role::Trustee(held(1, 3)))).unwrap();
+    refused(&state, &yes(TRUSTEES[1], held(1, 3)), Rule::Author);
+    state.check(&yes(TRUSTEES[1], held(0, 2))).unwrap();
+    assert_eq!(role(&state, TRUSTEES[1]), Role::Trustee(held(0, 2)));
+    // Dismissed on purpose, it has none.
+    state
+        .add(&author_again(TRUSTEES[1], Role::None, 2))
+        .unwrap();
+    refused(&state, &yes(TRUSTEES[1], held(0, 2)), Rule::Author);
+    assert_eq!(state.trustees().count(), 4);
+    // Trustees of two opening keys are no quorum of one.
+    state.add(&yes(TRUSTEES[0], old)).unwrap();
+    state.add(&yes(15, held(1, 3))).unwrap();
+    assert_eq!(state.request(OPEN).unwrap().approved(2), None);
+    state.add(&yes(14, new)).unwrap();
+    assert_eq!(state.request(OPEN).unwrap().approved(2), Some(NOW));
 }
 
 #[test]

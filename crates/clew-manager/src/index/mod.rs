@@ -39,6 +39,9 @@ pub(crate) trait Rows {
     /// Root of the register over its first rows.
     fn root(&self, machines: u32) -> Result<[u8; 32], StoreError>;
 
+    /// How many rows were deleted, ever.
+    fn deleted(&self) -> Result<u64, StoreError>;
+
     /// B_e of each of these rows, encoded; `None` for one that is revoked at or before the epoch.
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError>;
 }
@@ -150,6 +153,7 @@ impl Index {
     ) -> Result<Table, StoreError> {
         let machines = rows.machines();
         let head = self.head(rows, machines)?;
+        let deleted = rows.deleted()?;
         for first in (from..machines).step_by(ROWS_AT_ONCE as usize) {
             let piece = first..machines.min(first.saturating_add(ROWS_AT_ONCE));
             let bases = rows.bases(piece.clone())?;
@@ -161,6 +165,10 @@ impl Index {
         }
         self.io(self.write(&head, &mut entries))?;
         let table = self.io(Table::open(&self.path))?;
+        // Whoever deletes rows removes the indexes that there are, and this one may have come after that.
+        if rows.deleted()? != deleted {
+            self.io(remove(&self.path))?;
+        }
         table.ok_or_else(|| self.vanished())
     }
 
@@ -197,13 +205,17 @@ fn drop_oldest(directory: &Path, keep: &Path) -> io::Result<()> {
     others.sort();
     let spare = (others.len() + 1).saturating_sub(INDEXES_MAX);
     for (_, path) in others.into_iter().take(spare) {
-        match fs::remove_file(path) {
-            // Another process removed it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            removed => removed?,
-        }
+        remove(&path)?;
     }
     Ok(())
+}
+
+/// Removes an index, unless another process did.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 fn is_epoch(name: &str) -> bool {

@@ -7,6 +7,9 @@ struct Fake {
     machines: u32,
     fork: u8,
     computed: Cell<u32>,
+    /// How many rows are deleted whenever bases are computed.
+    deletes: u32,
+    deleted: Cell<u32>,
 }
 
 impl Fake {
@@ -16,6 +19,8 @@ impl Fake {
             machines,
             fork,
             computed,
+            deletes: 0,
+            deleted: Cell::new(0),
         }
     }
 
@@ -44,8 +49,13 @@ impl Rows for Fake {
         Ok(hash.chain_update(machines.to_be_bytes()).finalize().into())
     }
 
+    fn deleted(&self) -> Result<u64, StoreError> {
+        Ok(self.deleted.get().into())
+    }
+
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
         self.computed.set(self.computed.get() + rows.len() as u32);
+        self.deleted.set(self.deleted.get() + self.deletes);
         Ok(rows.map(|row| (row % 7 != 6).then(|| base(row))).collect())
     }
 }
@@ -80,6 +90,19 @@ fn rows_are_found_and_revoked_ones_are_not() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&directory.join("3")), 0o600);
+}
+
+/// Rows are deleted while an index of them is made: it answers once, and does not stay.
+#[test]
+fn an_index_with_deleted_rows_does_not_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let (index, mut rows) = (index(dir.path(), 3), Fake::new(100));
+    rows.deletes = 1;
+    assert_eq!(find(&index, &rows, 99), Some(99));
+    assert!(!dir.path().join("3").exists());
+    rows.deletes = 0;
+    assert_eq!(find(&index, &rows, 99), Some(99));
+    assert!(dir.path().join("3").exists());
 }
 
 #[test]

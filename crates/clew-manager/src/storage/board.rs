@@ -6,9 +6,15 @@ use super::{Begun, Result, Sql};
 use crate::store::AdmittedAuthor;
 use clew_evidence::signed::strict_key;
 use clew_keys::Author;
-use clew_log::entry::Role;
+use clew_log::entry::{Role, Trusteeship};
+use std::ops::RangeInclusive;
 
-const AUTHOR: &str = "SELECT signs, receives, name, role, idx, admitted_at FROM author";
+/// An author with its newest trusteeship, if it has one.
+const AUTHOR: &str = "SELECT author.signs, receives, name, role,
+    coalesce((SELECT max(since) FROM trusteeship AS own WHERE own.signs = author.signs), 0),
+    coalesce((SELECT idx FROM trusteeship AS own WHERE own.signs = author.signs
+              ORDER BY since DESC, idx DESC LIMIT 1), 0),
+    admitted_at FROM author";
 
 /// Posts that are read at once: each may be large.
 const POSTS_AT_ONCE: u32 = 16;
@@ -21,6 +27,9 @@ pub(crate) trait BoardTables {
     /// The author with that key.
     fn author(&self, key: &[u8; 32]) -> Result<Option<AdmittedAuthor>>;
 
+    /// All trusteeships with the keys that have them, the oldest first.
+    fn trusteeships(&self) -> Result<Vec<(Trusteeship, [u8; 32])>>;
+
     /// How many entries of that kind in the outbox say what a key may write.
     fn changes_of(&self, kind: u8, key: &[u8; 32]) -> Result<u32>;
 
@@ -29,6 +38,9 @@ pub(crate) trait BoardTables {
 
     /// How many posts a topic has; with an author, how many of that one.
     fn count_posts(&self, topic: &[u8; 32], author: Option<&[u8; 32]>) -> Result<u64>;
+
+    /// How many posts of a kind an author has in a topic.
+    fn count_kind(&self, topic: &[u8; 32], author: &[u8; 32], kind: u8) -> Result<u64>;
 
     /// How many keys the topic's plan names.
     fn count_seats(&self, topic: &[u8; 32]) -> Result<u64>;
@@ -45,6 +57,15 @@ pub(crate) trait BoardTables {
     /// Posts of a topic with their places, from the one behind `after` on: as many as have `bytes`
     /// bytes, but at least one.
     fn posts(&self, topic: &[u8; 32], after: u64, bytes: usize) -> Result<Vec<(u64, Vec<u8>)>>;
+
+    /// The same of one author's posts, and those of some kinds.
+    fn posts_for(
+        &self,
+        topic: &[u8; 32],
+        after: u64,
+        bytes: usize,
+        of: (&[u8; 32], RangeInclusive<u8>),
+    ) -> Result<Vec<(u64, Vec<u8>)>>;
 
     /// The topics of posts of a kind, oldest first.
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>>;
@@ -73,6 +94,12 @@ pub(crate) trait BoardChanges {
     /// Changes an author's role.
     fn set_author_role(&self, key: &[u8; 32], role: Role) -> Result<()>;
 
+    /// Gives a key a trusteeship, in the place of the key that had it.
+    fn set_trusteeship(&self, held: Trusteeship, key: &[u8; 32]) -> Result<()>;
+
+    /// Takes all trusteeships of a key.
+    fn drop_trusteeships(&self, key: &[u8; 32]) -> Result<()>;
+
     /// Lets a key write into a topic.
     fn add_seat(&self, topic: &[u8; 32], key: &[u8; 32]) -> Result<()>;
 
@@ -100,13 +127,21 @@ impl<S: Sql + ?Sized> BoardTables for S {
     }
 
     fn author(&self, key: &[u8; 32]) -> Result<Option<AdmittedAuthor>> {
-        let query = format!("{AUTHOR} WHERE signs = ?1");
+        let query = format!("{AUTHOR} WHERE author.signs = ?1");
         one(self, &query, &[key.into()], author)
+    }
+
+    fn trusteeships(&self) -> Result<Vec<(Trusteeship, [u8; 32])>> {
+        let query = "SELECT since, idx, signs FROM trusteeship ORDER BY since, idx";
+        all(self, query, &[], |row| {
+            let (since, index) = (row.take()?, row.take()?);
+            Ok((Trusteeship { since, index }, row.take()?))
+        })
     }
 
     fn changes_of(&self, kind: u8, key: &[u8; 32]) -> Result<u32> {
         // Behind the role stands the key.
-        let query = "SELECT count(*) FROM outbox WHERE kind = ?1 AND substr(body, 3, 32) = ?2";
+        let query = "SELECT count(*) FROM outbox WHERE kind = ?1 AND substr(body, 7, 32) = ?2";
         let changes = count(self, query, &[kind.into(), key.into()])?;
         u32::try_from(changes).map_err(|_| damaged("the outbox has too many entries of authors"))
     }
@@ -127,6 +162,11 @@ impl<S: Sql + ?Sized> BoardTables for S {
                 count(self, query, &[topic.into(), author.into()])
             }
         }
+    }
+
+    fn count_kind(&self, topic: &[u8; 32], author: &[u8; 32], kind: u8) -> Result<u64> {
+        let query = "SELECT count(*) FROM post WHERE topic = ?1 AND author = ?2 AND kind = ?3";
+        count(self, query, &[topic.into(), author.into(), kind.into()])
     }
 
     fn count_seats(&self, topic: &[u8; 32]) -> Result<u64> {
@@ -162,26 +202,17 @@ impl<S: Sql + ?Sized> BoardTables for S {
     }
 
     fn posts(&self, topic: &[u8; 32], after: u64, bytes: usize) -> Result<Vec<(u64, Vec<u8>)>> {
-        let query = "SELECT place, bytes FROM post WHERE topic = ?1 AND place > ?2
-                     ORDER BY place LIMIT ?3";
-        let (mut posts, mut size, mut after) = (Vec::new(), 0, after);
-        while size < bytes {
-            let values = [topic.into(), after.into(), POSTS_AT_ONCE.into()];
-            let found: Vec<(u64, Vec<u8>)> =
-                all(self, query, &values, |row| Ok((row.take()?, row.take()?)))?;
-            let is_last = found.len() < POSTS_AT_ONCE as usize;
-            for (place, post) in found {
-                if size < bytes {
-                    size += post.len();
-                    after = place;
-                    posts.push((place, post));
-                }
-            }
-            if is_last {
-                break;
-            }
-        }
-        Ok(posts)
+        some_posts(self, topic, after, bytes, None)
+    }
+
+    fn posts_for(
+        &self,
+        topic: &[u8; 32],
+        after: u64,
+        bytes: usize,
+        of: (&[u8; 32], RangeInclusive<u8>),
+    ) -> Result<Vec<(u64, Vec<u8>)>> {
+        some_posts(self, topic, after, bytes, Some(of))
     }
 
     fn topics_of(&self, kind: u8) -> Result<Vec<[u8; 32]>> {
@@ -215,28 +246,24 @@ impl<S: Sql + ?Sized> BoardTables for S {
 
 impl<B: Begun> BoardChanges for B {
     fn add_author(&self, author: &Author, role: Role, now: u64) -> Result<()> {
-        let [role, index] = role.code();
-        let command = "INSERT INTO author (seq, signs, receives, name, role, idx, admitted_at)
-             VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM author), ?1, ?2, ?3, ?4, ?5, ?6)";
+        let command = "INSERT INTO author (seq, signs, receives, name, role, admitted_at)
+             VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM author), ?1, ?2, ?3, ?4, ?5)";
         let values = [
             author.signs.as_bytes().into(),
             (&author.receives).into(),
             author.name.as_str().into(),
-            role.into(),
-            index.into(),
+            role.code()[0].into(),
             now.into(),
         ];
         self.change(command, &values).map(drop)
     }
 
     fn readmit_author(&self, author: &Author, role: Role, now: u64) -> Result<()> {
-        let [role, index] = role.code();
-        let command = "UPDATE author SET role = ?2, idx = ?3, receives = ?4, name = ?5,
-             admitted_at = ?6 WHERE signs = ?1";
+        let command = "UPDATE author SET role = ?2, receives = ?3, name = ?4,
+             admitted_at = ?5 WHERE signs = ?1";
         let values = [
             author.signs.as_bytes().into(),
-            role.into(),
-            index.into(),
+            role.code()[0].into(),
             (&author.receives).into(),
             author.name.as_str().into(),
             now.into(),
@@ -245,10 +272,21 @@ impl<B: Begun> BoardChanges for B {
     }
 
     fn set_author_role(&self, key: &[u8; 32], role: Role) -> Result<()> {
-        let [role, index] = role.code();
-        let command = "UPDATE author SET role = ?2, idx = ?3 WHERE signs = ?1";
-        let values = [key.into(), role.into(), index.into()];
+        let command = "UPDATE author SET role = ?2 WHERE signs = ?1";
+        let values = [key.into(), role.code()[0].into()];
         self.change(command, &values).map(drop)
+    }
+
+    fn set_trusteeship(&self, held: Trusteeship, key: &[u8; 32]) -> Result<()> {
+        let command = "INSERT INTO trusteeship (since, idx, signs) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (since, idx) DO UPDATE SET signs = ?3";
+        let values = [held.since.into(), held.index.into(), key.into()];
+        self.change(command, &values).map(drop)
+    }
+
+    fn drop_trusteeships(&self, key: &[u8; 32]) -> Result<()> {
+        let command = "DELETE FROM trusteeship WHERE signs = ?1";
+        self.change(command, &[key.into()]).map(drop)
     }
 
     fn add_seat(&self, topic: &[u8; 32], key: &[u8; 32]) -> Result<()> {
@@ -283,6 +321,48 @@ impl<B: Begun> BoardChanges for B {
     }
 }
 
+/// Posts of a topic behind a place: all, or those of an author and of some kinds.
+fn some_posts<S: Sql + ?Sized>(
+    db: &S,
+    topic: &[u8; 32],
+    after: u64,
+    bytes: usize,
+    of: Option<(&[u8; 32], RangeInclusive<u8>)>,
+) -> Result<Vec<(u64, Vec<u8>)>> {
+    let among = match of {
+        Some(_) => "AND (author = ?4 OR kind BETWEEN ?5 AND ?6)",
+        None => "",
+    };
+    let query = format!(
+        "SELECT place, bytes FROM post WHERE topic = ?1 AND place > ?2 {among} ORDER BY place LIMIT ?3"
+    );
+    let (mut posts, mut size, mut after) = (Vec::new(), 0, after);
+    while size < bytes {
+        let mut values = vec![topic.into(), after.into(), POSTS_AT_ONCE.into()];
+        if let Some((author, kinds)) = &of {
+            values.extend([
+                (*author).into(),
+                (*kinds.start()).into(),
+                (*kinds.end()).into(),
+            ]);
+        }
+        let found: Vec<(u64, Vec<u8>)> =
+            all(db, &query, &values, |row| Ok((row.take()?, row.take()?)))?;
+        let is_last = found.len() < POSTS_AT_ONCE as usize;
+        for (place, post) in found {
+            if size < bytes {
+                size += post.len();
+                after = place;
+                posts.push((place, post));
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(posts)
+}
+
 fn count<S: Sql + ?Sized>(db: &S, query: &str, values: &[Value<'_>]) -> Result<u64> {
     Ok(one(db, query, values, |row| row.take())?.unwrap_or(0))
 }
@@ -293,7 +373,9 @@ fn author(row: &mut Row) -> Result<AdmittedAuthor> {
     let receives = row.take()?;
     let name: String = row.take()?;
     let name = name.parse();
-    let role = Role::from_code([row.take()?, row.take()?]);
+    let (role, since, index): (u8, u32, u8) = (row.take()?, row.take()?, row.take()?);
+    let [a, b, c, d] = since.to_be_bytes();
+    let role = Role::from_code([role, a, b, c, d, index]);
     Ok(AdmittedAuthor {
         author: Author {
             signs,

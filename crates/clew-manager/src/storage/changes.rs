@@ -94,6 +94,12 @@ impl<B: Begun> Transaction for B {
         execute(self, command, &[kind.into(), body.into()])
     }
 
+    fn add_sent(&self, kind: u8, body: &[u8], place: u64) -> Result<()> {
+        let command = "INSERT INTO outbox (seq, kind, body, place)
+             VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM outbox), ?1, ?2, ?3)";
+        execute(self, command, &[kind.into(), body.into(), place.into()])
+    }
+
     fn set_sent(&self, seq: u64, place: u64) -> Result<()> {
         let command = "UPDATE outbox SET place = ?2 WHERE seq = ?1 AND place IS NULL";
         execute(self, command, &[seq.into(), place.into()])

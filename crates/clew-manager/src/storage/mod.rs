@@ -37,7 +37,7 @@ pub(crate) const SERVER: &str = "issuer/database";
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of their layout.
-pub(crate) const LAYOUT_VERSION: i64 = 6;
+pub(crate) const LAYOUT_VERSION: i64 = 7;
 
 /// Opens the database of a group's directory; one that is not ours is refused before anything is read
 /// from it.
@@ -55,6 +55,11 @@ pub(crate) fn lock_service(dir: &Path) -> Result<Option<Box<dyn Send>>> {
         Some(url) => Ok(Some(postgres::lock_service(&url)?)),
         None => Ok(None),
     }
+}
+
+/// Whether a database's server itself refused a connection.
+pub(crate) fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
+    postgres::is_refusal(error)
 }
 
 /// Whether a database refused because its disk is full.
@@ -162,6 +167,15 @@ pub(crate) trait Tables: BoardTables + ListTables + RetentionTables {
     /// The invitations by which nobody has joined yet, oldest first.
     fn invitations(&self) -> Result<Vec<Invitation>>;
 
+    /// How many invitations are open, and how many of these have an offer.
+    fn count_invitations(&self) -> Result<(u64, u64)>;
+
+    /// The names of open invitations that begin with a prefix.
+    fn invited(&self, prefix: &str) -> Result<Vec<Name>>;
+
+    /// Whether an invitation of that name is open.
+    fn is_invited(&self, name: &str) -> Result<bool>;
+
     /// How often what the group file is made of has changed.
     fn version(&self) -> Result<u64>;
 
@@ -230,6 +244,9 @@ pub(crate) trait Transaction: Tables + BoardChanges + RetentionChanges {
 
     /// Adds an entry for the log.
     fn send(&self, kind: u8, body: &[u8]) -> Result<()>;
+
+    /// Adds an entry that the log has already, in that place.
+    fn add_sent(&self, kind: u8, body: &[u8], place: u64) -> Result<()>;
 
     /// Says that the log has an entry, and where. Entries before it have to be there.
     fn set_sent(&self, seq: u64, place: u64) -> Result<()>;

@@ -16,7 +16,7 @@ use connection::{Connection, Failed};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_postgres::error::SqlState;
 use url::Server;
 
@@ -37,8 +37,9 @@ const LOCK: &str = "SELECT txid_current() FROM register FOR UPDATE";
 /// Rows that are dumped at once.
 const DUMPED_AT_ONCE: u32 = 1_024;
 
-/// How often, and after what time each, a server is asked what came of a change: 15 s together.
-const OUTCOME_ASKS: u32 = 30;
+/// For how long a server is asked what came of a change, and the pause between two questions. The last
+/// question may take as long as a connection does.
+const OUTCOME_TIME: Duration = Duration::from_secs(10);
 const OUTCOME_WAIT: Duration = Duration::from_millis(500);
 
 /// Makes the tables in a database that has none of a group, and fills them. Commits after `place`.
@@ -120,6 +121,12 @@ fn is_state(error: &(dyn std::error::Error + 'static), state: &SqlState) -> bool
     error.and_then(tokio_postgres::Error::code) == Some(state)
 }
 
+/// Whether the server itself said no.
+pub(super) fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<tokio_postgres::Error>();
+    error.is_some_and(|error| error.as_db_error().is_some())
+}
+
 pub(super) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     is_state(error, &SqlState::DISK_FULL)
 }
@@ -198,7 +205,8 @@ impl Postgres {
 
     /// What came of a change whose commit was not answered.
     fn outcome(&self, number: i64) -> Result<()> {
-        for _ in 0..OUTCOME_ASKS {
+        let since = Instant::now();
+        while since.elapsed() < OUTCOME_TIME {
             let asked = self.query("SELECT txid_status(?1)", &[number.into()]);
             let status = asked.map(|rows| rows.into_iter().next().map(|mut row| row.take()));
             match status {

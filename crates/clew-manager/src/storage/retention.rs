@@ -29,11 +29,17 @@ pub(crate) trait RetentionTables {
 
     /// Topics whose last post is older than `before`, at most `most`. The topic of the board's newest post
     /// is not among them: numbers of posts do not go back.
-    fn old_topics(&self, before: u64, most: u32) -> Result<Vec<OldTopic>>;
+    fn old_topics(&self, before: u64, most: u32) -> Result<Vec<[u8; 32]>>;
+
+    /// What such a topic has. Returns `None` if it is not one any more.
+    fn old_topic(&self, topic: &[u8; 32], before: u64) -> Result<Option<OldTopic>>;
 }
 
 /// What can be changed.
 pub(crate) trait RetentionChanges {
+    /// Adds the stub of a row of which nothing but the leaf hash is known, as revoked in that epoch.
+    fn add_stub(&self, index: u32, epoch: u32) -> Result<()>;
+
     /// Makes a stub of a revoked row, and deletes how it joined.
     fn make_stub(&self, index: u32) -> Result<()>;
 
@@ -47,6 +53,12 @@ pub(crate) trait RetentionChanges {
     /// Deletes what authors posted on days before this one: only the count of it.
     fn delete_days(&self, before: u64) -> Result<()>;
 }
+
+/// Last posts that are old: a board may have 10^6 posts, and few of them are older than the rule allows.
+const OLD_TOPICS: &str = "SELECT topic FROM post
+    WHERE posted_at < ?1 AND seq < (SELECT max(seq) FROM post) AND NOT EXISTS
+        (SELECT 1 FROM post AS later WHERE later.topic = post.topic AND later.place > post.place)
+    ORDER BY posted_at LIMIT ?2";
 
 const OLD_JOINS: &str = "created_at < ?1";
 const OLD_FACTORIES: &str = "until < ?1";
@@ -78,14 +90,24 @@ impl<S: Sql + ?Sized> RetentionTables for S {
         Ok(joins + count(self, &factories, &[before.into()])?)
     }
 
-    fn old_topics(&self, before: u64, most: u32) -> Result<Vec<OldTopic>> {
-        let query = "SELECT topic, count(*), CAST(sum(length(bytes)) AS BIGINT) FROM post
-             GROUP BY topic
-             HAVING max(posted_at) < ?1 AND max(seq) < (SELECT max(seq) FROM post)
-             ORDER BY max(seq) LIMIT ?2";
-        all(self, query, &[before.into(), most.into()], |row| {
+    fn old_topics(&self, before: u64, most: u32) -> Result<Vec<[u8; 32]>> {
+        all(self, OLD_TOPICS, &[before.into(), most.into()], |row| {
+            row.take()
+        })
+    }
+
+    fn old_topic(&self, topic: &[u8; 32], before: u64) -> Result<Option<OldTopic>> {
+        let last = "SELECT count(*) FROM post
+             WHERE topic = ?1 AND place = (SELECT max(place) FROM post WHERE topic = ?1)
+                 AND posted_at < ?2 AND seq < (SELECT max(seq) FROM post)";
+        if count(self, last, &[topic.into(), before.into()])? == 0 {
+            return Ok(None);
+        }
+        let query =
+            "SELECT count(*), CAST(sum(length(bytes)) AS BIGINT) FROM post WHERE topic = ?1";
+        one(self, query, &[topic.into()], |row| {
             Ok(OldTopic {
-                topic: row.take()?,
+                topic: *topic,
                 posts: row.take()?,
                 bytes: row.take()?,
             })
@@ -94,6 +116,13 @@ impl<S: Sql + ?Sized> RetentionTables for S {
 }
 
 impl<B: Begun> RetentionChanges for B {
+    fn add_stub(&self, index: u32, epoch: u32) -> Result<()> {
+        let nothing: &[u8] = &[];
+        let command = "INSERT INTO machine VALUES (?1, '', 0, ?2, ?2, ?3)";
+        let values = [index.into(), nothing.into(), epoch.into()];
+        self.change(command, &values).map(drop)
+    }
+
     fn make_stub(&self, index: u32) -> Result<()> {
         let command = "DELETE FROM joining WHERE machine = ?1";
         self.change(command, &[index.into()])?;
@@ -136,4 +165,35 @@ impl<B: Begun> RetentionChanges for B {
 
 fn count<S: Sql + ?Sized>(db: &S, query: &str, values: &[super::Value<'_>]) -> Result<u64> {
     Ok(one(db, query, values, |row| row.take())?.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SCHEMA;
+    use super::super::tables::{INVITED, OPEN};
+    use super::*;
+
+    /// Tables may have 10^6 rows: a page, a command or a write lock does not wait for all of them.
+    #[test]
+    fn large_tables_are_not_read_to_the_end() {
+        let database = rusqlite::Connection::open_in_memory().unwrap();
+        database.execute_batch(SCHEMA).unwrap();
+        let small = "SELECT name FROM joining WHERE request IS NULL";
+        for (query, values, is_good) in [
+            (OLD_TOPICS, 2, true),
+            (OPEN, 0, true),
+            (INVITED, 2, true),
+            (small, 0, false),
+        ] {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let mut plan = database.prepare(&explain).unwrap();
+            let values = rusqlite::params_from_iter((0..values).map(i64::from));
+            let steps = plan.query_map(values, |row| row.get::<_, String>(3));
+            let steps: Vec<String> = steps.unwrap().map(|step| step.unwrap()).collect();
+            // What it says of reading all of a table, not of an index that has a part of it.
+            let reads_all =
+                |step: &String| step.starts_with("SCAN") && !step.contains("INDEX joining_open");
+            assert_eq!(!steps.iter().any(reads_all), is_good, "{query}: {steps:?}");
+        }
+    }
 }

@@ -60,6 +60,7 @@ CREATE TABLE joining (
     CHECK ((request IS NULL) = (replaces IS NULL)),
     CHECK (request IS NOT NULL OR machine IS NULL)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX joining_open ON joining (name, joined) WHERE machine IS NULL;
 
 -- What has to be in the group's log (spec/log.md section 3), in that order: written with the change
 -- that it tells of, sent afterwards.
@@ -93,12 +94,18 @@ CREATE TABLE author (
     signs       BLOB NOT NULL UNIQUE, -- Ed25519 key, 32 bytes
     receives    BLOB NOT NULL,       -- X25519 key, 32 bytes
     name        TEXT NOT NULL,
-    role        INTEGER NOT NULL,    -- 0 dismissed, 1 trustee, 2 observer, 3 requester
-    idx         INTEGER NOT NULL,    -- of a trustee, from 1; else 0
+    role        INTEGER NOT NULL,    -- 0 none any more, 1 trustee, 2 observer, 3 requester
     admitted_at INTEGER NOT NULL     -- nanoseconds since 1970
 ) STRICT;
 CREATE UNIQUE INDEX author_name ON author (name) WHERE role > 0;
-CREATE UNIQUE INDEX author_trustee ON author (idx) WHERE role = 1;
+
+-- Which key has which share of which opening key: only keys with role 1.
+CREATE TABLE trusteeship (
+    since INTEGER NOT NULL,          -- first epoch of the opening key
+    idx   INTEGER NOT NULL,          -- index of the trustee, from 1
+    signs BLOB NOT NULL,             -- Ed25519 key, 32 bytes
+    PRIMARY KEY (since, idx)
+) STRICT, WITHOUT ROWID;
 
 -- The board (spec/board.md): posts as they were signed, in their order. Posts are only added.
 CREATE TABLE post (
@@ -114,6 +121,7 @@ CREATE TABLE post (
 CREATE UNIQUE INDEX post_topic ON post (topic, place);
 CREATE INDEX post_plan ON post (seq) WHERE kind = 1;
 CREATE INDEX post_author ON post (topic, author);
+CREATE INDEX post_time ON post (posted_at);
 
 -- Keys that a topic's plan names: they read and write that topic, whatever their role.
 CREATE TABLE seat (

@@ -14,6 +14,13 @@ pub(super) const MACHINE: &str = "SELECT entry, name, hash, enrolled_at, revoked
 
 const FACTORY: &str = "SELECT id, prefix, machines, used, until FROM factory";
 
+/// Counts invitations. A factory may have left 10^6 of them, and a page asks.
+pub(super) const OPEN: &str = "SELECT count(*), count(joined) FROM joining WHERE machine IS NULL";
+
+/// Names of invitations in a range.
+pub(super) const INVITED: &str = "SELECT name FROM joining
+    WHERE machine IS NULL AND name >= ?1 AND name < ?2 ORDER BY name";
+
 /// Rows that are read at once where there may be many.
 const ROWS_AT_ONCE: u32 = 4_096;
 
@@ -103,6 +110,21 @@ impl<S: Sql + ?Sized> Tables for S {
                 offered: row.take()?,
             })
         })
+    }
+
+    fn count_invitations(&self) -> Result<(u64, u64)> {
+        let counts = one(self, OPEN, &[], |row| Ok((row.take()?, row.take()?)))?;
+        Ok(counts.unwrap_or_default())
+    }
+
+    fn invited(&self, prefix: &str) -> Result<Vec<Name>> {
+        let end = format!("{prefix}{}", char::MAX);
+        all(self, INVITED, &[prefix.into(), end.as_str().into()], name)
+    }
+
+    fn is_invited(&self, name: &str) -> Result<bool> {
+        let query = "SELECT count(*) FROM joining WHERE machine IS NULL AND name = ?1";
+        Ok(one(self, query, &[name.into()], |row| row.take::<u64>())?.is_some_and(|n| n > 0))
     }
 
     fn version(&self) -> Result<u64> {

@@ -14,19 +14,26 @@ mod record;
 
 use super::check::check_tables;
 use super::create::{beside, folders, place, settle};
-use super::{GROUP_FILE, ISSUER_KEY, LOG, SERVICE_TLS, Store};
+use super::{GROUP_FILE, ISSUER_KEY, SERVICE_TLS, Store, group_of};
 use crate::error::StoreError;
 use crate::storage::{self, LAYOUT_VERSION, Moment, Row, Transaction};
 use clew_evidence::{GroupFile, GroupId};
 use clew_keys::files::{self, IfExists, MODE_PUBLIC, MODE_SECRET, directory};
 use record::{Kind, Reader, Writer};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Witnesses that the public ones are copied from.
 const WITNESSES_KEPT: &str = "issuer/witnesses";
+
+/// Files of the service's certificate.
+const TLS_FILES: [&str; 2] = ["tls.key", "tls.crt"];
+
+/// Files of a log's directory.
+const LOG_FILES: [&str; 4] = ["log.db", "log.key", "log.vkey", "group.clew"];
 
 /// Bytes of a file in one record.
 const PART_BYTES: u64 = 1 << 24;
@@ -57,9 +64,33 @@ pub trait Beside {
     fn files(&mut self) -> Result<Vec<(PathBuf, File)>, StoreError>;
 }
 
+/// Files of the moment of a backup.
+struct Kept {
+    /// Those that never change, by their paths within the directory.
+    files: Vec<(PathBuf, File)>,
+    /// Paths and lengths of buckets of witnesses.
+    buckets: Vec<(PathBuf, u64)>,
+    /// The buckets one after the other: the next rebase removes those on disk.
+    witnesses: File,
+}
+
+impl Kept {
+    fn write(mut self, writer: &mut Writer<'_>) -> Result<(), StoreError> {
+        for (path, file) in self.files {
+            write_file(writer, &path, file)?;
+        }
+        let start = self.witnesses.rewind();
+        start.map_err(StoreError::io(Path::new(WITNESSES_KEPT)))?;
+        for (path, length) in self.buckets {
+            write_file(writer, &path, (&mut self.witnesses).take(length))?;
+        }
+        Ok(())
+    }
+}
+
 /// Writes a file, in parts if it is long.
-fn write_file(writer: &mut Writer<'_>, path: &Path, mut file: File) -> Result<(), StoreError> {
-    let part = |from: &mut File| {
+fn write_file(writer: &mut Writer<'_>, path: &Path, mut file: impl Read) -> Result<(), StoreError> {
+    let part = |from: &mut dyn Read| {
         let mut bytes = Vec::new();
         let read = from.take(PART_BYTES).read_to_end(&mut bytes);
         read.map_err(StoreError::io(path)).map(|_| bytes)
@@ -101,7 +132,7 @@ impl Store {
         let layout = u32::try_from(LAYOUT_VERSION).unwrap_or_default();
         let about = [&layout.to_be_bytes()[..], &made.group.0, &now.to_be_bytes()];
         writer.record(Kind::About, &about.concat())?;
-        let moment = self.moment_with(beside.as_deref_mut())?;
+        let (moment, kept) = self.moment_with(keys, beside.as_deref_mut())?;
         let mut table = "";
         moment.dump(&mut |of, row| {
             if of != table {
@@ -111,11 +142,7 @@ impl Store {
             writer.record(Kind::Row, &record::row(row))
         })?;
         drop(moment);
-        for path in self.files(keys)? {
-            let on_disk = self.dir.join(&path);
-            let file = File::open(&on_disk).map_err(StoreError::io(&on_disk))?;
-            write_file(&mut writer, &path, file)?;
-        }
+        kept.write(&mut writer)?;
         for (path, file) in beside.map_or(Ok(Vec::new()), Beside::files)? {
             write_file(&mut writer, &path, file)?;
         }
@@ -126,42 +153,46 @@ impl Store {
     /// The database as it is now, and the rest of the backup as of the same moment.
     fn moment_with(
         &self,
+        keys: bool,
         beside: Option<&mut (dyn Beside + '_)>,
-    ) -> Result<Box<dyn Moment + '_>, StoreError> {
-        let Some(beside) = beside else {
-            return self.db.moment();
-        };
+    ) -> Result<(Box<dyn Moment + '_>, Kept), StoreError> {
         let other = storage::open(&self.dir)?;
         let lock = other.begin()?;
         let moment = self.db.moment()?;
-        beside.fix()?;
+        let kept = self.kept(keys)?;
+        beside.map_or(Ok(()), Beside::fix)?;
         drop(lock);
-        Ok(moment)
+        Ok((moment, kept))
     }
 
-    /// The files of a backup, by their paths within the directory.
-    fn files(&self, keys: bool) -> Result<Vec<PathBuf>, StoreError> {
+    /// The files of a backup as they are now.
+    fn kept(&self, keys: bool) -> Result<Kept, StoreError> {
         let mut files = Vec::new();
-        let mut folders = vec![PathBuf::from(WITNESSES_KEPT)];
-        if keys {
-            files.push(ISSUER_KEY.into());
-            folders.push(SERVICE_TLS.into());
-        }
-        while let Some(folder) = folders.pop() {
-            let path = self.dir.join(&folder);
-            let entries = match fs::read_dir(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                entries => entries.map_err(StoreError::io(&path))?,
-            };
-            for entry in entries {
-                let entry = entry.map_err(StoreError::io(&path))?;
-                let is_folder = entry.file_type().map_err(StoreError::io(&path))?.is_dir();
-                let list = if is_folder { &mut folders } else { &mut files };
-                list.push(folder.join(entry.file_name()));
+        let tls = TLS_FILES.map(|name| Path::new(SERVICE_TLS).join(name));
+        for path in [vec![PathBuf::from(ISSUER_KEY)], tls.into()].concat() {
+            let on_disk = self.dir.join(&path);
+            match File::open(&on_disk) {
+                _ if !keys => {}
+                Ok(file) => files.push((path, file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StoreError::io(&on_disk)(error)),
             }
         }
-        files.sort();
-        Ok(files)
+        let folder = self.dir.join(WITNESSES_KEPT);
+        let failed = |error| StoreError::io(&folder)(error);
+        let issuer = directory(&folder);
+        let mut witnesses = tempfile::tempfile_in(issuer).map_err(StoreError::io(issuer))?;
+        let mut buckets = Vec::new();
+        for path in buckets_in(&folder).map_err(failed)? {
+            let bytes = fs::read(folder.join(&path)).map_err(failed)?;
+            witnesses.write_all(&bytes).map_err(failed)?;
+            buckets.push((Path::new(WITNESSES_KEPT).join(path), bytes.len() as u64));
+        }
+        Ok(Kept {
+            files,
+            buckets,
+            witnesses,
+        })
     }
 
     /// Makes a group's directory from a backup, with a database as for [`Store::create_with`]. All of it is
@@ -188,7 +219,10 @@ impl Store {
                 .map_err(StoreError::io(&file))?;
         }
         let (mut reader, mut backup) = opened(from)?;
-        let mut fill = |db: &dyn Transaction| fill(db, &mut reader, &path, &mut backup).map(drop);
+        let mut fill = |db: &dyn Transaction| {
+            let group = fill(db, &mut reader, &path, &mut backup)?;
+            published.map_or(Ok(()), |published| check_given(&group, published))
+        };
         let mut making = Some(making);
         let mut finish = || {
             settle(&path)?;
@@ -196,6 +230,67 @@ impl Store {
         };
         storage::create(&path, database, &mut fill, &mut finish)?;
         Ok(backup)
+    }
+}
+
+/// The buckets of witnesses in a folder as `EPOCH/BUCKET`, sorted. There may be no folder.
+fn buckets_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for epoch in numbers_in(folder)? {
+        let buckets = numbers_in(&folder.join(epoch.to_string()))?.into_iter();
+        found.extend(buckets.map(|bucket| PathBuf::from(format!("{epoch}/{bucket}"))));
+    }
+    Ok(found)
+}
+
+/// The names in a folder that are numbers, ascending.
+fn numbers_in(folder: &Path) -> io::Result<Vec<u32>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        found.extend(number(&entry?.file_name()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Reads a number in the one form that it has.
+fn number(name: &OsStr) -> Option<u32> {
+    let name = name.to_str()?;
+    let number: u32 = name.parse().ok()?;
+    (number.to_string() == name).then_some(number)
+}
+
+/// Whether a store has a file of that path, or its log has.
+fn is_wanted(path: &Path) -> bool {
+    let parts: Option<Vec<&str>> = path
+        .components()
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    match parts.as_deref() {
+        Some(["issuer", "issuer.key"]) => true,
+        Some(["issuer", "tls", name]) => TLS_FILES.contains(name),
+        Some(["log", name]) => LOG_FILES.contains(name),
+        Some(["issuer", "witnesses", epoch, bucket]) => {
+            number(epoch.as_ref()).is_some() && number(bucket.as_ref()).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Refuses a published file that does not read, or is another group's. One that is newer is for
+/// [`Store::catch_up`].
+fn check_given(group: &GroupFile, published: &[u8]) -> Result<(), StoreError> {
+    let given = group_of(published).ok();
+    match given.is_some_and(|given| given.id() == group.id()) {
+        true => Ok(()),
+        false => Err(StoreError::OtherHistory("the published group file")),
     }
 }
 
@@ -282,12 +377,7 @@ fn append(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Writes a file of the issuer's folder or of the log's, and returns where.
 fn restore_file(dir: &Path, path: &Path, content: &[u8]) -> Result<PathBuf, StoreError> {
-    let is_plain = |part| matches!(part, Component::Normal(_));
-    let is_wanted = path == Path::new(ISSUER_KEY)
-        || path.starts_with(SERVICE_TLS)
-        || path.starts_with(WITNESSES_KEPT)
-        || path.parent() == Some(Path::new(LOG));
-    if !is_wanted || !path.components().all(is_plain) {
+    if !is_wanted(path) {
         return Err(damaged("it has a file that a store does not have"));
     }
     let path = dir.join(path);

@@ -8,7 +8,6 @@ mod writer;
 use super::enrol::{check_entry, fresh_salt, offer_values};
 use super::epochs::RevokedRows;
 use super::join::{credential_with, find, gamma};
-use super::revoke::not_before_newest;
 use super::search::by_threads;
 use super::{Locked, Machine, Store};
 use crate::error::StoreError;
@@ -271,8 +270,9 @@ impl Store {
             transaction,
             group,
             version,
+            clock,
         } = self.lock()?;
-        let time = not_before_newest(group, now)?;
+        let time = clock.time(group, now)?;
         let mut writer = Writer {
             transaction: &*transaction,
             group,
@@ -303,7 +303,7 @@ impl Store {
 
     /// Makes the issuer of each epoch that a key holds now, unless it is made.
     fn prepare_epochs(&mut self, issuer: &IssuerKeyFile, now: u64) -> Result<(), StoreError> {
-        let now = not_before_newest(&self.group, now)?;
+        let now = self.clock.time(&self.group, now)?;
         let wanted = clew_keys::update::held_epochs(&self.group, now);
         if self.epochs.0 != self.group.last_id() {
             self.epochs = (self.group.last_id(), Vec::new());
@@ -354,7 +354,7 @@ fn nonce_of(round: &JoinRound) -> &[u8; 32] {
 
 /// The error of one round; one that concerns all rounds is the other one.
 fn single(error: StoreError) -> Result<StoreError, StoreError> {
-    match error.is_of_database() || matches!(error, StoreError::Busy(_)) {
+    match error.is_of_database() {
         true => Err(error),
         false => Ok(error),
     }

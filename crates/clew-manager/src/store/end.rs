@@ -1,7 +1,7 @@
 //! The end of a group: nothing is enrolled, revoked or signed any more; what there is still verifies.
 
 use super::Store;
-use super::revoke::{EpochStart, not_before_newest, record};
+use super::revoke::{EpochStart, record};
 use crate::error::StoreError;
 use clew_evidence::{
     Change, Checkpoint, End, EpochRecord, GroupFile, HEADER, RegisterHead, sign_part,
@@ -17,6 +17,7 @@ impl Store {
     /// [`StoreError::Ended`] if it ended before, [`StoreError::Successor`] if it would succeed itself, and
     /// those of [`Store::revoke`].
     pub fn end(&mut self, issuer: &IssuerKeyFile, end: End, now: u64) -> Result<u32, StoreError> {
+        self.check_not_halted()?;
         check_successor(&self.group, &end)?;
         let when = EpochStart::now(now);
         self.new_epoch(issuer, when, |_, _| Ok((Change::End(end), Vec::new())))
@@ -42,7 +43,7 @@ impl Store {
             return Err(StoreError::OtherGroupsKey);
         }
         check_successor(&group, &end)?;
-        let now = not_before_newest(&group, now)?;
+        let now = self.clock.time(&group, now)?;
         let record = record(&group, EpochStart::now(now), Change::End(end))?;
         let bytes = ended(&group, theirs, &record, issuer);
         super::group_of(&bytes)?; // with every rule: what readers refuse is not given out
@@ -61,8 +62,8 @@ fn check_successor(group: &GroupFile, end: &End) -> Result<(), StoreError> {
     }
 }
 
-/// The file with one more record, a checkpoint of its register, and a head that names the record.
-fn ended(group: &GroupFile, bytes: &[u8], record: &EpochRecord, issuer: &IssuerKeyFile) -> Vec<u8> {
+/// The parts of a group file that was checked, as they stand in it.
+pub(super) fn parts_of(bytes: &[u8]) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     let mut rest = &bytes[HEADER.len().min(bytes.len())..];
     while let Some(length) = rest.first_chunk().map(|length| u32::from_be_bytes(*length)) {
@@ -71,6 +72,12 @@ fn ended(group: &GroupFile, bytes: &[u8], record: &EpochRecord, issuer: &IssuerK
         parts.push(part);
         rest = after;
     }
+    parts
+}
+
+/// The file with one more record, a checkpoint of its register, and a head that names the record.
+fn ended(group: &GroupFile, bytes: &[u8], record: &EpochRecord, issuer: &IssuerKeyFile) -> Vec<u8> {
+    let parts = parts_of(bytes);
     let register = group.register();
     let (records, others) = parts.split_at(parts.len().min(1 + group.epochs().len()));
     let checkpoints = &others[..group.checkpoints().len().min(others.len())];

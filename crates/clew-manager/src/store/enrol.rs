@@ -7,7 +7,6 @@
 use super::epochs::RevokedRows;
 use super::join::gamma;
 use super::register::{append, check_tree, write_head};
-use super::revoke::not_before_newest;
 use super::{LOG_ENROLLED, Locked, Machine, Store, enrolled_body};
 use crate::error::StoreError;
 use crate::storage::{Tables, Transaction};
@@ -74,9 +73,12 @@ impl Store {
         self.check_key(issuer)?;
         self.check_not_halted()?;
         let Locked {
-            transaction, group, ..
+            transaction,
+            group,
+            clock,
+            ..
         } = self.lock()?;
-        let now = not_before_newest(group, now)?;
+        let now = clock.time(group, now)?;
         Ok(Place {
             joined: group.epoch_at(WallTime::from_nanos(now)),
             replaces: free(&*transaction, &name)?,

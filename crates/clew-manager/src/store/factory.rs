@@ -54,6 +54,7 @@ impl Store {
         self.check_key(issuer)?;
         self.check_not_halted()?;
         gamma(issuer)?;
+        let now = self.clock.time(&self.group, now)?;
         if until <= now {
             return Err(StoreError::FactoryOver);
         }
@@ -96,9 +97,9 @@ impl Store {
         let secrets: Vec<_> = of_prefix
             .map(|factory| issuer.factory_secret(&factory.id))
             .collect();
-        for invitation in transaction.invitations()? {
+        for name in transaction.invited(prefix.as_str())? {
             for secret in &secrets {
-                transaction.withdraw_nonce(&factory_nonce(secret, &invitation.name))?;
+                transaction.withdraw_nonce(&factory_nonce(secret, &name))?;
             }
         }
         match transaction.remove_factories(prefix.as_str())? {
@@ -108,6 +109,23 @@ impl Store {
                 Ok(removed)
             }
         }
+    }
+}
+
+/// Refuses an invitation that a factory claimed, if the factory's right has ended since.
+pub(super) fn check_not_over(
+    db: &dyn Transaction,
+    issuer: &IssuerKeyFile,
+    (nonce, name): (&[u8; 32], &Name),
+    now: u64,
+) -> Result<(), StoreError> {
+    let factories = db.factories()?.into_iter();
+    let mut ended = factories.filter(|factory| {
+        now >= factory.until && name.as_str().starts_with(factory.prefix.as_str())
+    });
+    match ended.any(|own| factory_nonce(&issuer.factory_secret(&own.id), name) == *nonce) {
+        true => Err(StoreError::FactoryOver),
+        false => Ok(()),
     }
 }
 

@@ -16,7 +16,8 @@ impl Store {
 
     /// Whether the group's log was found to have another history than this store.
     pub fn is_halted(&self) -> bool {
-        self.halted_path().exists()
+        // A file that cannot be looked at may be there.
+        self.halted_path().try_exists().unwrap_or(true)
     }
 
     /// Halts the store: from now on no process enrols, revokes or invites. It outlives a restart.

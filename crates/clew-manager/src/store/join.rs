@@ -8,7 +8,6 @@
 use super::batch::{JoinAnswer, JoinRound};
 use super::enrol::{free, fresh_salt};
 use super::epochs::RevokedRows;
-use super::revoke::not_before_newest;
 use super::{Machine, Store};
 use crate::error::StoreError;
 use crate::storage::{Join, Tables};
@@ -41,6 +40,22 @@ impl Store {
         self.db.invitations()
     }
 
+    /// How many invitations are open, and how many of these have an offer.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn count_invitations(&self) -> Result<(u64, u64), StoreError> {
+        self.db.count_invitations()
+    }
+
+    /// Whether an invitation of that name is open.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn is_invited(&self, name: &Name) -> Result<bool, StoreError> {
+        self.db.is_invited(name.as_str())
+    }
+
     /// Withdraws the open invitations of a name, and returns how many there were. A device that answers
     /// one, or accepts its offer, is refused from now on.
     ///
@@ -69,7 +84,7 @@ impl Store {
         now: u64,
     ) -> Result<CredentialFile, StoreError> {
         self.check_key(issuer)?;
-        let now = not_before_newest(&self.group, now)?;
+        let now = self.clock.time(&self.group, now)?;
         let machine = self.db.last_machine(name.as_str())?;
         let machine = machine.ok_or_else(|| StoreError::NoSuchMachine(name.to_string()))?;
         self.credential(issuer, NO_JOIN, &machine, now)
@@ -79,7 +94,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] if the last machine of that name is not revoked;
-    /// [`StoreError::NoJoin`] with `bbs04`.
+    /// [`StoreError::NoJoin`] with `bbs04`; [`StoreError::Ended`], [`StoreError::ClockAhead`].
     pub fn invite(
         &mut self,
         issuer: &IssuerKeyFile,
@@ -90,6 +105,7 @@ impl Store {
         self.check_key(issuer)?;
         self.check_not_halted()?;
         gamma(issuer)?;
+        let now = self.clock.time(&self.group, now)?;
         let transaction = self.db.begin()?;
         free(&*transaction, &name)?;
         let mut nonce = [0; 32];

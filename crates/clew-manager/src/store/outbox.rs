@@ -83,9 +83,14 @@ impl Store {
                 Ok(own.is_some_and(|own| own.0 == *id))
             }
             Body::Enrolled { first, leaves } => {
-                for (index, leaf) in (*first..).zip(leaves) {
+                // The tree has the hashes of rows that were deleted, too.
+                let rows = (*first..).zip(leaves);
+                let places: Vec<(u32, u32)> = rows.clone().map(|(row, _)| (0, row)).collect();
+                let nodes = self.db.nodes(&places)?;
+                for ((index, leaf), node) in rows.zip(nodes) {
                     let row = self.db.machine(index)?;
-                    if row.is_none_or(|row| row.entry.leaf_hash() != *leaf) {
+                    let is_other = row.is_some_and(|row| row.entry.leaf_hash() != *leaf);
+                    if is_other || node != Some(*leaf) {
                         return Ok(false);
                     }
                 }

@@ -1,5 +1,6 @@
 //! A rebase: its witnesses are computed while others go on changing the store, and machines join.
 
+use super::clock::ClockJudge;
 use super::epochs::RevokedRows;
 use super::revoke::{self, EpochStart, rows_of};
 use super::witnesses::Making;
@@ -28,12 +29,12 @@ impl Draft {
     /// Writes it into a transaction.
     fn write(
         db: &dyn Transaction,
-        group: &GroupFile,
+        (group, clock): (&GroupFile, &ClockJudge),
         issuer: &IssuerKeyFile,
         machines: &[Name],
         when: EpochStart,
     ) -> Result<Self, StoreError> {
-        let when = when.checked(group)?;
+        let when = when.checked(group, clock)?;
         let revoked = rows_of(db, machines)?;
         revoke::check_salts(group, issuer, &revoked)?;
         let record = revoke::record(group, when, change(&revoked)?)?;
@@ -79,9 +80,12 @@ impl Store {
             }
         }
         let Locked {
-            transaction, group, ..
+            transaction,
+            group,
+            clock,
+            ..
         } = self.lock()?;
-        let draft = Draft::write(&*transaction, group, issuer, machines, when)?;
+        let draft = Draft::write(&*transaction, (group, clock), issuer, machines, when)?;
         let epoch = draft.record.epoch;
         let mut buckets = making.buckets(&draft.after, issuer, &draft.in_epoch, epoch, progress)?;
         register::for_each(&*transaction, |machine| buckets.add(machine))?;
@@ -106,9 +110,12 @@ impl Store {
         progress: Progress<'_>,
     ) -> Result<Option<u32>, StoreError> {
         let Locked {
-            transaction, group, ..
+            transaction,
+            group,
+            clock,
+            ..
         } = self.lock()?;
-        let draft = Draft::write(&*transaction, group, issuer, machines, when)?;
+        let draft = Draft::write(&*transaction, (group, clock), issuer, machines, when)?;
         drop(transaction); // it was tried only
         let epoch = draft.record.epoch;
         let mut buckets = making.buckets(&draft.after, issuer, &draft.in_epoch, epoch, progress)?;

@@ -130,15 +130,23 @@ impl Store {
         now: u64,
     ) -> Result<(), StoreError> {
         self.check_key(issuer)?;
+        let is_halted = self.check_not_halted();
         let Locked {
-            transaction, group, ..
+            transaction,
+            group,
+            clock,
+            ..
         } = self.lock()?;
+        // A wrong clock hinders no opening, and dates nothing.
+        let time = clock.believe(group, now);
+        let time = time.unwrap_or(group.register().time.as_nanos());
         if !write_checkpoint(&*transaction, group, machines, issuer)? {
             drop(transaction);
             return self.refresh();
         }
+        is_halted?;
         let present = group.register().machines;
-        write_head(&*transaction, present, group.last_id(), now, issuer)?;
+        write_head(&*transaction, present, group.last_id(), time, issuer)?;
         let after = read_group(&*transaction)?; // with every rule: what readers refuse is not kept
         let version = transaction.version()?;
         transaction.commit()?;
@@ -221,7 +229,7 @@ pub(super) fn from_nodes<D: Tables + ?Sized, T>(
 }
 
 /// The root of the first `machines` rows.
-fn root_of(db: &dyn Transaction, machines: u32) -> Result<[u8; 32], StoreError> {
+pub(super) fn root_of(db: &dyn Transaction, machines: u32) -> Result<[u8; 32], StoreError> {
     from_nodes(db, |nodes| root(machines, nodes))?.ok_or_else(holes)
 }
 
@@ -252,15 +260,24 @@ pub(super) fn append(
     machines: u32,
     entry: &RegisterEntry,
 ) -> Result<[u8; 32], StoreError> {
+    let leaf = entry.leaf_hash();
+    append_leaf(db, machines, &leaf)?;
+    Ok(leaf)
+}
+
+/// Extends the register's tree by one leaf behind so many.
+pub(super) fn append_leaf(
+    db: &dyn Transaction,
+    machines: u32,
+    leaf: &[u8; 32],
+) -> Result<(), StoreError> {
     let after = machines.checked_add(1);
     after.ok_or(StoreError::Full("machines"))?;
-    let leaf = entry.leaf_hash();
-    let added =
-        from_nodes(db, |nodes| appended_nodes(machines, &leaf, nodes))?.ok_or_else(holes)?;
+    let added = from_nodes(db, |nodes| appended_nodes(machines, leaf, nodes))?.ok_or_else(holes)?;
     for (level, index, hash) in added {
         db.add_node(level, index, &hash)?;
     }
-    Ok(leaf)
+    Ok(())
 }
 
 /// Replaces the register's head, and returns it as it stands in the group file.

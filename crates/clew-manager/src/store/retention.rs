@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::error::StoreError;
-use crate::storage::{OldTopic, Tables};
+use crate::storage::OldTopic;
 use clew_evidence::WallTime;
 use clew_keys::files::{self, IfExists, MODE_SECRET};
 use std::fmt::{self, Write as _};
@@ -13,6 +13,8 @@ use std::io::ErrorKind;
 const RETENTION: &str = "issuer/retention";
 /// What is deleted in one transaction: others wait meanwhile.
 const AT_ONCE: u32 = 256;
+/// Topics are deleted in one transaction until so many posts are.
+const POSTS_AT_ONCE: u64 = 1_024;
 /// What the board counts by days is kept for so many.
 const COUNTED_DAYS: u64 = 2;
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -84,6 +86,11 @@ impl Pruned {
         *self == Self::default()
     }
 
+    fn add_topic(&mut self, old: &OldTopic) {
+        self.topics += 1;
+        self.posts += old.posts;
+    }
+
     fn add(&mut self, other: Self) {
         self.machines.extend(other.machines);
         self.joins += other.joins;
@@ -96,18 +103,8 @@ impl Pruned {
 struct Past {
     machines: Vec<(u32, String)>,
     joins_before: Option<u64>,
-    topics: Vec<OldTopic>,
-}
-
-impl Past {
-    fn pruned(self, joins: u64) -> Pruned {
-        Pruned {
-            joins,
-            topics: self.topics.len() as u64,
-            posts: self.topics.iter().map(|old| old.posts).sum(),
-            machines: self.machines,
-        }
-    }
+    posts_before: Option<u64>,
+    topics: Vec<[u8; 32]>,
 }
 
 impl Store {
@@ -132,6 +129,7 @@ impl Store {
     /// # Errors
     /// The rule's file cannot be written.
     pub fn set_retention(&mut self, rule: &Retention) -> Result<(), StoreError> {
+        self.check_not_halted()?;
         let path = self.dir.join(RETENTION);
         let mut text = String::new();
         let _ = write!(text, "{rule}"); // a string takes everything
@@ -155,77 +153,102 @@ impl Store {
     pub fn past(&mut self, now: u64) -> Result<Pruned, StoreError> {
         self.follow()?;
         let rule = self.retention()?;
-        let past = self.past_in(&*self.db, &rule, now, u32::MAX >> 1)?;
+        let past = self.past_in(&rule, now, u32::MAX >> 1)?;
         let joins = past.joins_before.map(|before| self.db.old_joins(before));
-        let joins = joins.transpose()?.unwrap_or(0);
-        Ok(past.pruned(joins))
+        let mut all = Pruned {
+            machines: past.machines,
+            joins: joins.transpose()?.unwrap_or(0),
+            ..Pruned::default()
+        };
+        for topic in &past.topics {
+            let old = self.db.old_topic(topic, past.posts_before.unwrap_or(0))?;
+            old.iter().for_each(|old| all.add_topic(old));
+        }
+        Ok(all)
     }
 
     /// Deletes what is past its time at `now` (nanoseconds since 1970), and returns what that was. The
     /// bytes are overwritten in a file of SQLite; a server of PostgreSQL keeps them until it vacuums.
     ///
     /// # Errors
-    /// Those of [`Self::retention`], the disk's and the database's: then a part may be deleted, and a
-    /// later call goes on.
+    /// Those of [`Self::retention`] and [`Self::judge_clock`]; the disk's and the database's: then a part may
+    /// be deleted, and a later call goes on.
     pub fn prune(&mut self, now: u64) -> Result<Pruned, StoreError> {
+        self.check_not_halted()?;
         self.follow()?;
+        let now = self.clock.believe(&self.group, now)?;
         let rule = self.retention()?;
         let mut all = Pruned::default();
         loop {
-            let transaction = self.db.begin()?;
-            let past = self.past_in(&*transaction, &rule, now, AT_ONCE)?;
-            for (index, _) in &past.machines {
-                transaction.make_stub(*index)?;
-            }
-            let joins = match past.joins_before {
-                Some(before) => transaction.delete_joins(before, AT_ONCE)?,
-                None => 0,
-            };
-            for old in &past.topics {
-                transaction.delete_topic(old)?;
-            }
-            let pruned = past.pruned(joins);
+            // Nobody waits for this: nothing is locked yet.
+            let past = self.past_in(&rule, now, AT_ONCE)?;
+            let pruned = self.delete(past, now)?;
             if pruned.is_empty() {
-                drop(transaction);
                 self.db.purge()?; // also after a run that was killed
                 return Ok(all);
-            }
-            transaction.delete_days((now / DAY_NS).saturating_sub(COUNTED_DAYS))?;
-            // An index leads from signatures to rows: it is made again without them.
-            let has_rows = !pruned.machines.is_empty();
-            if has_rows {
-                self.remove_indexes()?;
-            }
-            transaction.commit()?;
-            if has_rows {
-                self.remove_indexes()?; // one that was made meanwhile
             }
             all.add(pruned);
         }
     }
 
-    fn past_in(
-        &self,
-        db: &(impl Tables + ?Sized),
-        rule: &Retention,
-        now: u64,
-        most: u32,
-    ) -> Result<Past, StoreError> {
+    /// Deletes in one transaction what is past its time, or a part of it, and returns what that was.
+    fn delete(&self, past: Past, now: u64) -> Result<Pruned, StoreError> {
+        let mut pruned = Pruned::default();
+        let transaction = self.db.begin()?;
+        if let Some(before) = past.joins_before {
+            pruned.joins = transaction.delete_joins(before, AT_ONCE)?;
+        }
+        // The join of a machine is counted before its row goes.
+        if pruned.joins < u64::from(AT_ONCE) {
+            for (index, _) in &past.machines {
+                transaction.make_stub(*index)?;
+            }
+            pruned.machines = past.machines;
+        }
+        for topic in &past.topics {
+            if pruned.posts >= POSTS_AT_ONCE {
+                break;
+            }
+            let before = past.posts_before.unwrap_or(0);
+            if let Some(old) = transaction.old_topic(topic, before)? {
+                transaction.delete_topic(&old)?;
+                pruned.add_topic(&old);
+            }
+        }
+        if pruned.is_empty() {
+            return Ok(pruned);
+        }
+        transaction.delete_days((now / DAY_NS).saturating_sub(COUNTED_DAYS))?;
+        // An index leads from signatures to rows: it is made again without them.
+        let has_rows = !pruned.machines.is_empty();
+        if has_rows {
+            self.remove_indexes()?;
+        }
+        transaction.commit()?;
+        if has_rows {
+            self.remove_indexes()?; // one that was made meanwhile; whoever makes one now removes it
+        }
+        Ok(pruned)
+    }
+
+    fn past_in(&self, rule: &Retention, now: u64, most: u32) -> Result<Past, StoreError> {
         let before = |days: u32| now.saturating_sub(u64::from(days).saturating_mul(DAY_NS));
         let machines = match rule.machines {
             Some(days) => {
                 let epoch = self.group.epoch_at(WallTime::from_nanos(before(days)));
-                db.old_machines(epoch, most)?
+                self.db.old_machines(epoch, most)?
             }
             None => Vec::new(),
         };
-        let topics = match rule.posts.map(before) {
-            Some(before) => db.old_topics(before, most)?,
+        let posts_before = rule.posts.map(before);
+        let topics = match posts_before {
+            Some(before) => self.db.old_topics(before, most)?,
             None => Vec::new(),
         };
         Ok(Past {
             machines,
             joins_before: rule.joins.map(before),
+            posts_before,
             topics,
         })
     }

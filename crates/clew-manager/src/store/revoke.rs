@@ -1,5 +1,6 @@
 //! New epochs.
 
+use super::clock::ClockJudge;
 use super::register::{write_checkpoint, write_head};
 use super::{LOG_EPOCH, Locked, Machine, Store, epoch_body, key_of, read_group};
 use crate::error::StoreError;
@@ -37,19 +38,15 @@ impl EpochStart {
         }
     }
 
-    /// The same, not before the newest record.
-    pub(super) fn checked(self, group: &GroupFile) -> Result<Self, StoreError> {
+    /// The same, not before the newest record, by a clock that can be believed.
+    pub(super) fn checked(self, group: &GroupFile, clock: &ClockJudge) -> Result<Self, StoreError> {
         if self.start < self.now {
             return Err(StoreError::StartInThePast);
         }
         if self.start - self.now > FAR_NS && !self.far {
             return Err(StoreError::StartFarAhead);
         }
-        let now = not_before_newest(group, self.now)?;
-        let last = newest_time(group);
-        if now.saturating_sub(last) > IDLE_NS && !self.far {
-            return Err(StoreError::ClockAhead { last, now });
-        }
+        let now = clock.time(group, self.now)?;
         Ok(Self {
             now,
             start: self.start.max(now),
@@ -58,36 +55,9 @@ impl EpochStart {
     }
 }
 
-/// A clock that is further ahead of all that the store has seen has to be confirmed, 92 days: a record of a
-/// wrong time cannot be taken back, and none before that time is good.
-pub const IDLE_NS: u64 = 92 * 24 * 3600 * 1_000_000_000;
-
-/// The newest time that the manager signed.
-fn newest_time(group: &GroupFile) -> u64 {
-    let made = group.epochs().last().map(|record| record.made);
-    let made = made.unwrap_or(group.genesis().created);
-    made.max(group.register().time).as_nanos()
-}
-
 /// How far the newest record may be ahead of the clock: 10 s. Another process may have made it while
 /// this one waited, and clocks are set back by a little.
 pub const AHEAD_NS: u64 = 10 * 1_000_000_000;
-
-/// The time for what is added now: readers refuse records that go back in time.
-///
-/// # Errors
-/// [`StoreError::Ended`] if nothing can be added any more. [`StoreError::ClockBehind`] if the newest record is further ahead than [`AHEAD_NS`].
-pub(super) fn not_before_newest(group: &GroupFile, now: u64) -> Result<u64, StoreError> {
-    if let Some((epoch, _)) = group.end() {
-        return Err(StoreError::Ended(epoch));
-    }
-    let newest = group.epochs().last().map(|record| record.made);
-    let last = newest.unwrap_or(group.genesis().created).as_nanos();
-    match last.saturating_sub(now) <= AHEAD_NS {
-        true => Ok(now.max(last)),
-        false => Err(StoreError::ClockBehind { last }),
-    }
-}
 
 impl Store {
     /// Revokes machines together, and returns the new epoch. Each name stands for its last row.
@@ -164,9 +134,12 @@ impl Store {
     ) -> Result<u32, StoreError> {
         self.check_key(issuer)?;
         let Locked {
-            transaction, group, ..
+            transaction,
+            group,
+            clock,
+            ..
         } = self.lock()?;
-        let when = when.checked(group)?;
+        let when = when.checked(group, clock)?;
         let (change, revoked) = change(&*transaction, group)?;
         let record = record(group, when, change)?;
         write(&*transaction, group, issuer, &record, &revoked)?;

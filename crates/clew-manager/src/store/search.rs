@@ -173,6 +173,10 @@ impl Rows for EpochRows<'_> {
         self.store.root_at(machines)?.ok_or_else(holes)
     }
 
+    fn deleted(&self) -> Result<u64, StoreError> {
+        self.store.deleted_machines()
+    }
+
     fn bases(&self, rows: Range<u32>) -> Result<Vec<Option<[u8; 48]>>, StoreError> {
         let (mut machines, mut deleted) = (Vec::new(), Vec::new());
         for (place, row) in rows.enumerate() {

@@ -5,12 +5,13 @@
 //! rebase that was never made. V of a rebase is hashed from that record, so that a rebase of another
 //! history, after a backup was restored, has other witnesses.
 
+use super::clock::IDLE_NS;
 use super::search::{ROWS_PER_THREAD_MIN, by_threads};
 use super::{Machine, WITNESSES};
 use crate::error::StoreError;
 use crate::index::Progress;
 use crate::storage::Tables;
-use clew_evidence::{Change, GroupFile};
+use clew_evidence::{Change, GroupFile, WallTime};
 use clew_group::EpochIssuer;
 use clew_keys::IssuerKeyFile;
 use clew_keys::files;
@@ -281,10 +282,12 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The folders of rebases before the one that was in force when the store last changed. Nobody needs
-/// them, and a thief of a key could use them to go back before the rebase.
+/// The folders of rebases before the one that was in force a day before the store last changed: no clock
+/// that is believed is further ahead. Nobody needs them, and a thief of a key could use them to go back
+/// before the rebase.
 fn outdated(dir: &Path, group: &GroupFile) -> Result<Vec<PathBuf>, StoreError> {
-    let in_force = group.hashed_since(group.epoch_at(group.register().time));
+    let surely = group.register().time.as_nanos().saturating_sub(IDLE_NS);
+    let in_force = group.hashed_since(group.epoch_at(WallTime::from_nanos(surely)));
     let mut folders = epochs_in(&dir.join(KEPT))?;
     folders.extend(epochs_in(&dir.join(WITNESSES))?);
     let old = folders.into_iter().filter(|(epoch, _)| *epoch < in_force);

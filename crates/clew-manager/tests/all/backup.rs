@@ -4,6 +4,7 @@ use crate::common::cluster::SOCKET;
 use crate::common::*;
 use clew_group::Scheme;
 use clew_manager::{EpochStart, ISSUER_KEY, Machine, Store, StoreError};
+use sha2::Digest;
 use std::fs;
 use std::path::Path;
 
@@ -127,11 +128,12 @@ fn an_older_backup_does_not_open_beside_what_was_published_since() {
         "{refused}"
     );
     let dir = acme.folder.path().join("damaged");
-    let refused = restored(&bytes, &dir, Some(b"clew")).err().unwrap();
-    assert!(
-        matches!(refused, StoreError::PublishedIsDamaged(_)),
-        "{refused}"
-    );
+    let other = TestGroup::of(Scheme::Xr, quorum(1, 1), 5);
+    for given in [&b"clew"[..], &other.store.group_bytes().unwrap()] {
+        let refused = restored(&bytes, &dir, Some(given)).err().unwrap();
+        assert!(matches!(refused, StoreError::OtherHistory(_)), "{refused}");
+        assert!(!dir.exists(), "nothing is left");
+    }
 }
 
 #[test]
@@ -261,6 +263,90 @@ fn machines_join_while_a_backup_is_written() {
     assert_eq!(restored.register().machines, machines);
 }
 
+/// A rebase takes force while a backup is written, and its predecessor's witnesses go: the backup has them.
+#[test]
+fn a_backup_has_the_witnesses_of_its_own_rebase() {
+    struct Rebasing<'a>(&'a mut TestGroup, Store, bool, Vec<u8>);
+    impl std::io::Write for Rebasing<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.3.len() > 100 && !self.2 {
+                self.2 = true;
+                let now = EpochStart::now(LATER + 1);
+                let made = self.1.rebase(&self.0.issuer, now, &mut |_, _| true);
+                made.unwrap();
+            }
+            self.3.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut acme = lived();
+    let bucket = "issuer/witnesses/2/0";
+    let before = fs::read(acme.dir.join(bucket)).unwrap();
+    let (from, other) = [(); 2].map(|()| Store::open(&acme.dir).unwrap()).into();
+    let mut to = Rebasing(&mut acme, other, false, Vec::new());
+    from.backup(&mut to, true, LATER, None).unwrap();
+    let bytes = to.3;
+    assert!(!acme.dir.join(bucket).exists(), "it is of a rebase before");
+    let dir = acme.folder.path().join("back");
+    Store::restore(&mut &bytes[..], &dir, database().as_deref(), None).unwrap();
+    assert_eq!(fs::read(dir.join(bucket)).unwrap(), before);
+}
+
+/// A backup brings files of a store, by their names, and no others.
+#[test]
+fn a_file_that_a_store_does_not_have_is_refused() {
+    let acme = lived();
+    let tls = acme.dir.join("issuer/tls");
+    fs::create_dir(&tls).unwrap();
+    for name in ["tls.key", "tls.crt", "tls.key.old"] {
+        fs::write(tls.join(name), name).unwrap();
+    }
+    let bytes = backup(&acme, true);
+    let restored = |path: &str, to: &str| {
+        // Without its end, which is a hash.
+        let mut bytes = bytes[..bytes.len() - 5 - 32].to_vec();
+        if !path.is_empty() {
+            let length = 2 + path.len() as u32 + 1;
+            bytes.push(4);
+            bytes.extend(length.to_be_bytes());
+            bytes.extend((path.len() as u16).to_be_bytes());
+            bytes.extend(path.as_bytes());
+            bytes.push(b'x');
+        }
+        let hash = sha2::Sha256::digest(&bytes);
+        bytes.extend([5, 0, 0, 0, 32]);
+        bytes.extend(hash);
+        let dir = acme.folder.path().join(to);
+        Store::restore(&mut &bytes[..], &dir, database().as_deref(), None).map(|_| dir)
+    };
+    let dir = restored("", "good").unwrap();
+    assert!(dir.join("issuer/tls/tls.key").exists());
+    assert!(!dir.join("issuer/tls/tls.key.old").exists());
+    for path in [
+        "issuer/tls/other",
+        "issuer/witnesses/2/x",
+        "issuer/witnesses/02/1",
+        "issuer/witnesses/2/1/1",
+        "log/log.db-wal",
+        "log/state",
+        "issuer/database",
+        "log/../issuer/issuer.key",
+        "/issuer/issuer.key",
+    ] {
+        let refused = restored(path, "bad").unwrap_err().to_string();
+        assert!(
+            refused.contains("a file that a store does not have"),
+            "{path}: {refused}"
+        );
+    }
+    for path in ["log/log.db", "log/group.clew", "issuer/witnesses/2/7"] {
+        restored(path, &path.replace('/', "-")).unwrap();
+    }
+}
+
 /// x of a row derives from its salt: a machine with another x would not be locked out.
 #[test]
 fn sqlite_with_a_damaged_salt_revokes_nobody() {
@@ -317,6 +403,23 @@ fn a_halted_store_refuses_every_change() {
             .add_factory(issuer, b, 1, [LATER, LATER + 1], &mut rng(1))
             .err(),
     ];
+    let end = clew_evidence::End {
+        stolen_since: None,
+        successor: None,
+    };
+    let author = clew_keys::AuthorKeyFile::new(zeroize::Zeroizing::new([5; 32]), b_name());
+    let refused = refused.into_iter().chain([
+        other.end(issuer, end, LATER).err(),
+        other
+            .admit_author(&author.public(), clew_log::entry::Role::Observer, LATER)
+            .err(),
+        other.dismiss_author(&b_name()).err(),
+        other
+            .set_retention(&clew_manager::Retention::default())
+            .err(),
+        other.prune(LATER).err(),
+        other.keep(issuer, 1, LATER).err(),
+    ]);
     for refused in refused {
         assert!(
             matches!(refused, Some(StoreError::Halted(_))),
@@ -327,4 +430,8 @@ fn a_halted_store_refuses_every_change() {
     assert_eq!(other.group().newest_epoch(), 0);
     other.resume().unwrap();
     acme.revoke("a");
+}
+
+fn b_name() -> clew_evidence::Name {
+    "b".parse().unwrap()
 }

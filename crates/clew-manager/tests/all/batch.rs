@@ -8,6 +8,9 @@ use clew_keys::TextFile;
 use clew_keys::join::{ClaimFile, CredentialFile, InvitationFile, OfferFile};
 use clew_log::{KeyKind, VerifierKey};
 use clew_manager::{EpochStart, JoinAnswer, JoinRound, Store, StoreError};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng as _, TryCryptoRng, TryRng};
+use std::convert::Infallible;
 
 const HOUR: u64 = 3_600_000_000_000;
 
@@ -172,6 +175,62 @@ fn many_join_in_one_commit_while_another_process_works() {
     assert_eq!(again.len(), waiting.len() + 2);
 }
 
+/// Randomness for offers; another process answers one of the invitations when the first is drawn.
+struct Raced<F: FnMut()> {
+    rng: ChaCha20Rng,
+    first: Option<F>,
+}
+
+impl<F: FnMut()> TryRng for Raced<F> {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.rng.next_u32())
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.rng.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.first.take().into_iter().for_each(|mut first| first());
+        self.rng.fill_bytes(out);
+        Ok(())
+    }
+}
+
+impl<F: FnMut()> TryCryptoRng for Raced<F> {}
+
+/// An invitation that another process answers meanwhile is that round's matter alone.
+#[test]
+fn a_raced_offer_spoils_no_other() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let group = acme.checked();
+    let far: Vec<Far> = (0..2)
+        .map(|i| Far::new(&acme.invite(&format!("far-{i}")), &group, 10 + i))
+        .collect();
+    let asked = |far: &Far| JoinRound::Request(far.request());
+    let mut other = Store::open(&acme.dir).unwrap();
+    let mut rng = Raced {
+        rng: rng(5),
+        first: Some(|| {
+            let rounds = vec![asked(&far[0])];
+            let answers = other.answer(&acme.issuer, rounds, LATER, &mut rng(6));
+            offer(answers.unwrap().remove(0));
+        }),
+    };
+    let rounds = far.iter().map(asked).collect();
+    let answers = acme.store.answer(&acme.issuer, rounds, LATER, &mut rng);
+    let [raced, alone] = answers.unwrap().try_into().unwrap();
+    assert!(
+        matches!(raced, Err(StoreError::AnsweredMeanwhile)),
+        "{raced:?}"
+    );
+    offer(alone);
+    // Asked again, it is the same request.
+    offer(acme.rounds(vec![asked(&far[0])], 7).remove(0));
+}
+
 #[test]
 fn a_factory_invites_what_it_may() {
     let mut acme = TestGroup::new(Scheme::Xr);
@@ -216,6 +275,7 @@ fn a_factory_invites_what_it_may() {
         .claim(&factory.claim(&name("line-2")), LATER + HOUR)
         .unwrap_err();
     assert!(matches!(over, StoreError::FactoryOver), "{over}");
+    acme.store.confirm_clock(LATER).unwrap();
     let two = factory.claim(&name("line-2"));
     let second = acme.claim(&two, LATER).unwrap();
     let third = acme
@@ -280,4 +340,39 @@ fn queued_machines_are_revoked_together() {
         .revoke_queued(&acme.issuer, when, &mut |_, _| true);
     assert!(made.unwrap().is_empty());
     assert!(acme.store.machine("a").unwrap().unwrap().revoked_in == Some(2));
+}
+
+/// The end of a batch is one for names that a thief of its file claimed before, too.
+#[test]
+fn a_claimed_name_does_not_outlive_its_factory() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    let times = [LATER, LATER + HOUR];
+    let prefix = "line-".parse().unwrap();
+    let factory = acme
+        .store
+        .add_factory(&acme.issuer, prefix, 2, times, &mut rng(1));
+    let factory = factory.unwrap();
+    let group = acme.checked();
+    let claimed = |acme: &mut TestGroup, name: &str, seed| {
+        let claim = factory.claim(&name.parse().unwrap());
+        let invitation = acme.claim(&claim, LATER).unwrap();
+        Far::new(&invitation, &group, seed)
+    };
+    let (mut early, late) = (
+        claimed(&mut acme, "line-1", 7),
+        claimed(&mut acme, "line-2", 8),
+    );
+    let round = vec![JoinRound::Request(early.request())];
+    let offered = offer(acme.rounds(round, 1).remove(0));
+    let accepted = early.accept(&offered, &acme.checked()).unwrap();
+    for round in [
+        JoinRound::Request(late.request()),
+        JoinRound::Acceptance(accepted),
+    ] {
+        let answered = acme
+            .store
+            .answer(&acme.issuer, vec![round], LATER + HOUR, &mut rng(2));
+        let refused = answered.unwrap().remove(0).unwrap_err();
+        assert!(matches!(refused, StoreError::FactoryOver), "{refused}");
+    }
 }

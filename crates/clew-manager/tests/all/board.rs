@@ -2,9 +2,9 @@
 
 use crate::common::*;
 use clew_group::Scheme;
-use clew_keys::post::{BoardId, Post};
+use clew_keys::post::{BoardId, POST_BODY_MAX, Post};
 use clew_keys::{Author, AuthorKeyFile};
-use clew_log::entry::Role;
+use clew_log::entry::{Role, Trusteeship};
 use clew_manager::{Board, BoardError, POST_PLAN, Store, StoreError};
 use clew_trustee::dkg::{self, Plan, Proposal, Seat};
 use ed25519_dalek::SigningKey;
@@ -16,6 +16,10 @@ const DAY: u64 = 86_400_000_000_000;
 
 fn key(seed: u8, name: &str) -> AuthorKeyFile {
     AuthorKeyFile::new(Zeroizing::new([seed; 32]), name.parse().unwrap())
+}
+
+fn holding(since: u32, index: u8) -> Role {
+    Role::Trustee(Trusteeship { since, index })
 }
 
 fn group() -> (TempDir, PathBuf, Store) {
@@ -44,14 +48,14 @@ fn authors_are_admitted_once_and_the_outbox_tells_it() {
     let before = store.outbox(100).unwrap().len();
     let [alice, bob, eve] =
         [(1, "alice"), (2, "bob"), (3, "alice")].map(|(s, n)| key(s, n).public());
-    assert!(store.admit_author(&alice, Role::Trustee(1), 5).unwrap());
-    assert!(!store.admit_author(&alice, Role::Trustee(1), 6).unwrap());
+    assert!(store.admit_author(&alice, holding(0, 1), 5).unwrap());
+    assert!(!store.admit_author(&alice, holding(0, 1), 6).unwrap());
     let other = store.admit_author(&alice, Role::Requester, 6);
     assert!(matches!(other, Err(StoreError::AuthorAdmitted(_))));
     let taken = store.admit_author(&eve, Role::Requester, 6);
     assert!(matches!(taken, Err(StoreError::AuthorNameTaken(_))));
     // Another key takes the index, and with it the role.
-    assert!(store.admit_author(&bob, Role::Trustee(1), 7).unwrap());
+    assert!(store.admit_author(&bob, holding(0, 1), 7).unwrap());
     store.dismiss_author(&bob.name).unwrap();
     let none = store.dismiss_author(&bob.name);
     assert!(matches!(none, Err(StoreError::NoAuthor(_))));
@@ -67,21 +71,21 @@ fn authors_are_admitted_once_and_the_outbox_tells_it() {
     let sent = store.outbox(100).unwrap().split_off(before);
     let heads: Vec<_> = sent
         .iter()
-        .map(|e| (e.kind, e.body[0], e.body[1]))
+        .map(|e| (e.kind, e.body[0], e.body[5]))
         .collect();
     assert_eq!(heads, [(2, 1, 1), (2, 1, 1), (2, 0, 0)]);
-    assert_eq!(sent[0].body[2..34], *alice.signs.as_bytes());
+    assert_eq!(sent[0].body[6..38], *alice.signs.as_bytes());
     // Alice comes back, and each entry about her is another statement.
-    assert!(store.admit_author(&alice, Role::Trustee(1), 10).unwrap());
+    assert!(store.admit_author(&alice, holding(0, 1), 10).unwrap());
     store.dismiss_author(&alice.name).unwrap();
-    assert!(store.admit_author(&alice, Role::Trustee(1), 11).unwrap());
+    assert!(store.admit_author(&alice, holding(0, 1), 11).unwrap());
     let sent = store.outbox(100).unwrap().split_off(before);
     let of_alice = sent
         .iter()
-        .filter(|e| e.body[2..34] == *alice.signs.as_bytes());
-    let changes: Vec<_> = of_alice.map(|e| e.body[37]).collect();
+        .filter(|e| e.body[6..38] == *alice.signs.as_bytes());
+    let changes: Vec<_> = of_alice.map(|e| e.body[41]).collect();
     assert_eq!(changes, [0, 1, 2, 3]);
-    assert_eq!(store.authors().unwrap()[0].role, Role::Trustee(1));
+    assert_eq!(store.authors().unwrap()[0].role, holding(0, 1));
     assert!(sent[0].body.ends_with(b"alice"));
 }
 
@@ -93,7 +97,7 @@ fn a_post_is_added_once_and_survives() {
         .admit_author(&court.public(), Role::Requester, 5)
         .unwrap();
     store
-        .admit_author(&trustee.public(), Role::Trustee(1), 5)
+        .admit_author(&trustee.public(), holding(0, 1), 5)
         .unwrap();
     let first = post(&store, &court, 1, 9, b"case".to_vec());
     let answer = post(&store, &trustee, 1, 10, b"yes".to_vec());
@@ -118,7 +122,7 @@ fn each_refusal_has_its_rule() {
         .admit_author(&court.public(), Role::Requester, 5)
         .unwrap();
     store
-        .admit_author(&trustee.public(), Role::Trustee(1), 5)
+        .admit_author(&trustee.public(), holding(0, 1), 5)
         .unwrap();
     store
         .admit_author(&observer.public(), Role::Observer, 5)
@@ -177,13 +181,73 @@ fn each_refusal_has_its_rule() {
     assert_eq!(rule(board.read(&reader, &[1; 32], 0)), "author");
 }
 
+/// Whoever posts into another's topic gets nothing of it: neither case nor result, whatever he posted.
+#[test]
+fn a_requester_reads_no_other_requesters_posts() {
+    let (_folder, dir, mut store) = group();
+    let (police, evil, trustee) = (key(1, "police"), key(2, "evil"), key(3, "t"));
+    for requester in [&police, &evil] {
+        store
+            .admit_author(&requester.public(), Role::Requester, 5)
+            .unwrap();
+    }
+    store
+        .admit_author(&trustee.public(), holding(0, 1), 5)
+        .unwrap();
+    let mut board = board(&dir);
+    let mut say = |board: &mut Board, key: &AuthorKeyFile, kind, body: &[u8]| {
+        let post = post(&store, key, 1, kind, body.to_vec());
+        board.post(&post, 1).map(|_| post)
+    };
+    let case = say(&mut board, &police, 32, b"salt, warrant, packets").unwrap();
+    let review = say(&mut board, &trustee, 33, b"reviewed").unwrap();
+    let set = say(&mut board, &police, 37, b"set").unwrap();
+    let read = |board: &Board, key: &AuthorKeyFile| {
+        let key = key.public().signs.to_bytes();
+        let posts = board.read(&key, &[1; 32], 0).unwrap().into_iter();
+        posts
+            .map(|(_, bytes)| Post::decode(&bytes).unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(read(&board, &evil), []);
+    let junk = say(&mut board, &evil, 200, b"x").unwrap();
+    assert_eq!(read(&board, &evil), [junk]);
+    // With a case of his own he reads what trustees say, and still nothing of the other's.
+    say(&mut board, &evil, 32, b"mine").unwrap();
+    let his = read(&board, &evil);
+    assert!(his.contains(&review) && !his.contains(&case) && !his.contains(&set));
+    assert_eq!(read(&board, &police), [case, review, set]);
+    assert_eq!(read(&board, &trustee).len(), 5);
+    // What only trustees say, no requester posts, nor the other way round.
+    for kind in 33..=36 {
+        assert_eq!(rule(say(&mut board, &evil, kind, b"x")), "kind");
+    }
+    for kind in [32, 37, 38] {
+        assert_eq!(rule(say(&mut board, &trustee, kind, b"x")), "kind");
+    }
+    // Trustees look at 8 cases of an author: there are no more, and nothing else is long.
+    for number in 0..7 {
+        say(&mut board, &evil, 32, &[number; 9]).unwrap();
+    }
+    assert_eq!(rule(say(&mut board, &evil, 32, b"ninth")), "too-many");
+    assert_eq!(
+        rule(say(&mut board, &evil, 200, &[0; (64 << 10) + 1])),
+        "too-long"
+    );
+    let long = vec![0; POST_BODY_MAX];
+    assert_eq!(
+        say(&mut board, &police, 32, &long).unwrap().body.len(),
+        long.len()
+    );
+}
+
 /// A plan's topic is for the manager and for those whom the plan names, whatever their role.
 #[test]
 fn a_plan_seats_its_participants() {
     let (_folder, dir, mut store) = group();
     let (newcomer, trustee, court) = (key(1, "new"), key(2, "t"), key(3, "court"));
     store
-        .admit_author(&trustee.public(), Role::Trustee(1), 5)
+        .admit_author(&trustee.public(), holding(0, 1), 5)
         .unwrap();
     store
         .admit_author(&court.public(), Role::Requester, 5)
@@ -225,33 +289,55 @@ fn a_plan_seats_its_participants() {
     assert_eq!(rule(board.news(&reader, 99)), "after");
 }
 
-/// The trustees of a new key have their indices, in one transaction.
+/// The trustees of a new key have their shares, in one transaction, and those of the earlier one keep theirs.
 #[test]
 fn trustees_of_a_new_key_are_seated() {
-    let (_folder, _dir, mut store) = group();
+    let (_folder, dir, mut store) = group();
     let all = [(1, "a"), (2, "b"), (3, "c"), (4, "d")].map(|(s, n)| key(s, n).public());
     for (author, index) in all.iter().zip(1..=3) {
-        store.admit_author(author, Role::Trustee(index), 5).unwrap();
+        store.admit_author(author, holding(0, index), 5).unwrap();
     }
     let [a, b, c, d] = all;
     // b leaves, c and a change places, d comes.
     let seats = [(1, c.clone()), (2, d.clone()), (3, a.clone())];
     let before = store.outbox(100).unwrap().len();
-    store.seat_trustees(&seats, 6).unwrap();
+    store.seat_trustees(1, &seats, 6).unwrap();
     let role = |store: &Store, author: &Author| {
         let authors = store.authors().unwrap();
         let found = authors.into_iter().find(|known| known.author == *author);
         found.unwrap().role
     };
-    assert_eq!(role(&store, &a), Role::Trustee(3));
-    assert_eq!(role(&store, &b), Role::None);
-    assert_eq!(role(&store, &c), Role::Trustee(1));
-    assert_eq!(role(&store, &d), Role::Trustee(2));
+    assert_eq!(role(&store, &a), holding(1, 3));
+    assert_eq!(role(&store, &b), holding(0, 2));
+    assert_eq!(role(&store, &c), holding(1, 1));
+    assert_eq!(role(&store, &d), holding(1, 2));
+    let held: Vec<_> = store.trusteeships().unwrap();
+    let keys = [&a, &b, &c, &c, &d, &a].map(|author| author.signs.to_bytes());
+    let of = |since, index| Trusteeship { since, index };
+    let expected = [of(0, 1), of(0, 2), of(0, 3), of(1, 1), of(1, 2), of(1, 3)];
+    assert_eq!(held, expected.into_iter().zip(keys).collect::<Vec<_>>());
     let sent = store.outbox(100).unwrap();
     assert_eq!(sent.len(), before + 3);
-    store.seat_trustees(&seats, 7).unwrap(); // again: nothing to do
+    store.seat_trustees(1, &seats, 7).unwrap(); // again: nothing to do
     assert_eq!(store.outbox(100).unwrap().len(), before + 3);
-    store.seat_trustees(&[(1, b.clone())], 8).unwrap(); // b comes back
-    assert_eq!(role(&store, &b), Role::Trustee(1));
+    // b uses the board still: packets of the earlier key's epochs may be asked about.
+    let board = board(&dir);
+    board.check_user(b.signs.as_bytes()).unwrap();
+    // b's share of the earlier key goes to another key: then b has none.
+    let other = key(5, "b2").public();
+    store.admit_author(&other, holding(0, 2), 8).unwrap();
+    assert_eq!(role(&store, &b), Role::None);
+    assert_eq!(rule(board.check_user(b.signs.as_bytes())), "author");
+    // Dismissed on purpose, c has none of either.
+    store.dismiss_author(&c.name).unwrap();
     assert_eq!(role(&store, &c), Role::None);
+    let left = store.trusteeships().unwrap();
+    assert!(left.iter().all(|(_, key)| *key != c.signs.to_bytes()));
+    // One share of a key at most; no opening key begins with epoch 1 in this group file.
+    let twice = store.admit_author(&d, holding(0, 1), 9);
+    assert!(twice.unwrap(), "a share of another key");
+    let twice = store.admit_author(&d, holding(0, 3), 9);
+    assert!(matches!(twice, Err(StoreError::AuthorAdmitted(_))));
+    let none = store.admit_author(&c, holding(1, 1), 9);
+    assert!(matches!(none, Err(StoreError::NoOpeningKey(1))));
 }

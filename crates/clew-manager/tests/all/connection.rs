@@ -17,14 +17,23 @@ use std::time::{Duration, Instant};
 const PASS: u8 = 0;
 const CUT_BEFORE: u8 = 1;
 const CUT_AFTER: u8 = 2;
+/// The answer goes nowhere, and further connections are accepted and not answered.
+const SILENT: u8 = 3;
+/// No commit came since [`SILENT`].
+const SILENT_NOW: u8 = 4;
 
 /// A socket before the server's.
 fn proxy(server: PathBuf, folder: &Path, mode: Arc<AtomicU8>) {
     const NAME: &str = ".s.PGSQL.5432";
     let listener = UnixListener::bind(folder.join(NAME)).unwrap();
     thread::spawn(move || {
+        let mut silent = Vec::new();
         for client in listener.incoming() {
             let client = client.unwrap();
+            if mode.load(Ordering::SeqCst) == SILENT_NOW {
+                silent.push(client);
+                continue;
+            }
             let server = UnixStream::connect(server.join(NAME)).unwrap();
             let mode = Arc::clone(&mode);
             thread::spawn(move || relay(client, server, &mode));
@@ -32,13 +41,30 @@ fn proxy(server: PathBuf, folder: &Path, mode: Arc<AtomicU8>) {
     });
 }
 
-fn relay(mut client: UnixStream, mut server: UnixStream, mode: &AtomicU8) {
+fn relay(mut client: UnixStream, mut server: UnixStream, mode: &Arc<AtomicU8>) {
     let (mut answers, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-    let back = thread::spawn(move || std::io::copy(&mut answers, &mut to));
+    let passes = Arc::clone(mode);
+    let back = thread::spawn(move || {
+        let mut bytes = [0; 1 << 16];
+        while let Ok(read @ 1..) = answers.read(&mut bytes) {
+            if passes.load(Ordering::SeqCst) != SILENT_NOW && to.write_all(&bytes[..read]).is_err()
+            {
+                break;
+            }
+        }
+    });
     let mut bytes = [0; 1 << 16];
     while let Ok(read @ 1..) = client.read(&mut bytes) {
         let asked = &bytes[..read];
         let is_commit = asked.windows(6).any(|word| word == b"COMMIT");
+        if is_commit && mode.load(Ordering::SeqCst) == SILENT {
+            mode.store(SILENT_NOW, Ordering::SeqCst);
+            server.write_all(asked).unwrap();
+            while mode.load(Ordering::SeqCst) == SILENT_NOW {
+                thread::sleep(Duration::from_millis(20));
+            }
+            break;
+        }
         let cut = is_commit.then(|| mode.swap(PASS, Ordering::SeqCst));
         if cut == Some(CUT_AFTER) {
             // The answer goes nowhere.
@@ -93,9 +119,32 @@ fn an_unanswered_commit_is_looked_up() {
         }
         store.refresh().unwrap();
     }
+    // A server that hangs is given up soon: other devices wait for this thread.
+    let pending = acme
+        .store
+        .enrol(&acme.issuer, "hangs".parse().unwrap(), LATER, &mut rng(9));
+    let pending = pending.unwrap();
+    mode.store(SILENT, Ordering::SeqCst);
+    let since = Instant::now();
+    let unanswered = pending.commit().unwrap_err();
+    assert!(
+        matches!(unanswered, StoreError::Unanswered(_)),
+        "{unanswered}"
+    );
+    assert!(
+        since.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        since.elapsed()
+    );
+    mode.store(PASS, Ordering::SeqCst);
+    assert!(
+        acme.store.machine("hangs").unwrap().is_some(),
+        "it was made"
+    );
     // The same store goes on.
+    acme.store.refresh().unwrap();
     acme.enrol("cut-before");
-    assert_eq!(acme.store.check().unwrap().register().machines, 3);
+    assert_eq!(acme.store.check().unwrap().register().machines, 4);
 }
 
 /// Two managers in two directories, on one database: every row has one place.

@@ -5,6 +5,8 @@
 mod backup;
 mod batch;
 mod board;
+mod catch_up;
+mod clock;
 mod common;
 mod connection;
 mod end;

@@ -344,10 +344,18 @@ fn old_witnesses_are_removed() {
     };
     acme.revoke_all(&[], true);
     acme.revoke_all(&[], true);
+    assert_eq!(folders(&acme), ["1", "2"], "a clock may be a day ahead");
+    let day = LATER + clew_manager::IDLE_NS;
+    acme.store.confirm_clock(day).unwrap();
+    let pending = acme
+        .store
+        .enrol(&acme.issuer, "b".parse().unwrap(), day, &mut rng(5));
+    pending.unwrap().commit().unwrap();
+    acme.store.refresh().unwrap();
     assert_eq!(folders(&acme), ["2"]);
     let planned = EpochStart {
-        now: LATER,
-        start: LATER + 1000,
+        now: day,
+        start: day + 1000,
         far: false,
     };
     acme.store

@@ -45,6 +45,7 @@ fn revoked_machines_are_deleted_after_their_time() {
         let names: Vec<&str> = gone.iter().map(String::as_str).collect();
         acme.revoke_all(&names, scheme == Scheme::Xr);
         let later = EpochStart::now(NOW + 20 * DAY);
+        acme.store.confirm_clock(NOW + 20 * DAY).unwrap();
         let late = ["late".parse().unwrap()];
         let (store, issuer) = (&mut acme.store, &acme.issuer);
         store
@@ -69,6 +70,7 @@ fn revoked_machines_are_deleted_after_their_time() {
             "a look deletes nothing"
         );
 
+        acme.store.confirm_clock(NOW + 31 * DAY).unwrap();
         assert_eq!(acme.store.prune(NOW + 31 * DAY).unwrap(), past);
         assert!(acme.store.prune(NOW + 31 * DAY).unwrap().is_empty());
         assert_eq!(acme.store.deleted_machines().unwrap(), 40);
@@ -83,7 +85,7 @@ fn revoked_machines_are_deleted_after_their_time() {
         // All else works: rows, openings, a rebase with its buckets, and one more machine.
         assert_eq!(acme.row("late"), row);
         assert!(opened(&acme, &sent).is_ok());
-        let when = EpochStart::now(NOW + 32 * DAY);
+        let when = EpochStart::now(NOW + 32 * DAY - 1);
         let (store, issuer) = (&mut acme.store, &acme.issuer);
         store.rebase(issuer, when, &mut |_, _| true).unwrap();
         let mut witnesses = acme.published_witnesses();
@@ -104,6 +106,7 @@ fn a_deleted_machine_cannot_be_named() {
     acme.revoke("person");
     let (opening, _) = opened(&acme, &sent).unwrap();
     acme.store.set_retention(&MACHINES).unwrap();
+    acme.store.confirm_clock(NOW + 31 * DAY).unwrap();
     acme.store.prune(NOW + 31 * DAY).unwrap();
     assert!(opened(&acme, &sent).is_err());
     let judged = clew_evidence::judge_opening(&acme.checked(), &opening, &sent.packet());
@@ -171,6 +174,7 @@ fn old_posts_and_joins_are_deleted() {
     let now = NOW + 90 * DAY;
     let past = acme.store.past(now).unwrap();
     assert_eq!((past.joins, past.topics, past.posts), (1, 1, 2));
+    acme.store.confirm_clock(now).unwrap();
     assert_eq!(acme.store.prune(now).unwrap(), past);
     assert!(acme.store.prune(now).unwrap().is_empty());
     if database().is_none() {
@@ -188,4 +192,19 @@ fn old_posts_and_joins_are_deleted() {
     assert!(board.read(&key, &[1; 32], 0).unwrap().is_empty());
     assert_eq!(board.read(&key, &[2; 32], 0).unwrap().len(), 1);
     assert_eq!(board.news(&key, 3).unwrap(), []);
+}
+
+/// A new log gets the entries of deleted rows, too: the tree has their hashes.
+#[test]
+fn a_new_log_gets_deleted_rows() {
+    let mut acme = TestGroup::new(Scheme::Xr);
+    acme.enrol_all(&["person", "stays"]);
+    acme.revoke("person");
+    acme.store.set_retention(&MACHINES).unwrap();
+    acme.store.confirm_clock(NOW + 31 * DAY).unwrap();
+    assert_eq!(acme.store.prune(NOW + 31 * DAY).unwrap().machines.len(), 1);
+    let waiting = acme.store.outbox(100).unwrap();
+    let now = clew_evidence::WallTime::from_nanos(NOW);
+    let signed = acme.store.signed_for_log(&acme.issuer, &waiting, now);
+    assert_eq!(signed.unwrap().len(), waiting.len());
 }

@@ -15,7 +15,7 @@ fn names(names: &[&str]) -> Vec<Name> {
 }
 
 impl TestGroup {
-    fn try_revoke(
+    pub fn try_revoke(
         &mut self,
         machines: &[&str],
         rebase: bool,
@@ -131,6 +131,7 @@ fn an_urgent_epoch_brings_a_planned_one_forward() {
         );
         assert_eq!(acme.group().epoch_at(WallTime::from_nanos(LATER + day)), 0);
         let urgent = at(LATER + day, LATER + day);
+        acme.store.confirm_clock(LATER + day).unwrap();
         assert_eq!(acme.try_revoke(&["stolen"], false, urgent).unwrap(), 2);
         let group = published(&acme.dir);
         assert_eq!(

@@ -27,7 +27,7 @@ fn a_store_of_layout_4_goes_on_with_a_copy_beside() {
     let mut store = Store::open(&dir).unwrap();
     assert_eq!(store.group().last_id(), group.last_id());
     assert_eq!(store.group().register(), group.register());
-    assert_eq!(version(&dir.join("issuer/store.db")), 6);
+    assert_eq!(version(&dir.join("issuer/store.db")), 7);
     let kept = dir.join("issuer/store.db.layout-4");
     assert_eq!(version(&kept), 4);
     assert!(fs::read(&kept).unwrap().len() >= before.len() / 2);
@@ -74,10 +74,10 @@ fn an_upgrade_that_was_killed_is_made_again() {
     fs::write(dir.join("issuer/store.db.partial"), "half").unwrap();
     fs::copy(&database, dir.join("issuer/store.db.layout-4")).unwrap();
     assert!(Store::open(&dir).is_ok());
-    assert_eq!(version(&database), 6);
+    assert_eq!(version(&database), 7);
 }
 
-/// Layout 6 added the tables of authors and of the board.
+/// Layout 7 added the tables of authors and of the board.
 #[test]
 fn a_store_of_layout_5_gets_the_tables_of_the_board() {
     let group = TestGroup::new(clew_group::Scheme::Xr);
@@ -85,12 +85,12 @@ fn a_store_of_layout_5_gets_the_tables_of_the_board() {
     drop(group.store);
     let database = dir.join("issuer/store.db");
     let db = rusqlite::Connection::open(&database).unwrap();
-    let old = "DROP TABLE author; DROP TABLE post; DROP TABLE seat; DROP TABLE posted;
+    let old = "DROP TABLE author; DROP TABLE post; DROP TABLE seat; DROP TABLE posted; DROP TABLE trusteeship;
                PRAGMA user_version = 5;";
     db.execute_batch(old).unwrap();
     drop(db);
     let mut store = Store::open(&dir).unwrap();
-    assert_eq!(version(&database), 6);
+    assert_eq!(version(&database), 7);
     assert_eq!(version(&dir.join("issuer/store.db.layout-5")), 5);
     let seed = zeroize::Zeroizing::new([1; 32]);
     let author = clew_keys::AuthorKeyFile::new(seed, "court".parse().unwrap());

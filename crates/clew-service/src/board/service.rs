@@ -2,6 +2,7 @@
 
 use super::{POST_PATH, READER, WAIT_MAX, news_path, topic_path};
 use crate::http::{Problem, Stopping, stops};
+use crate::pages::utc;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::header::CACHE_CONTROL;
@@ -13,6 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clew_keys::post::{BoardId, POST_BYTES_MAX, Post, ReadTicket};
 use clew_manager::{Board, BoardError, StoreError};
+use clew_wire::WallTime;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,9 +148,10 @@ impl BoardService {
         let ticket = ticket.ok_or_else(unsigned)?;
         let now = (self.clock)();
         if u128::from(now.abs_diff(ticket.time)) > CLOCK_OFF_MAX.as_nanos() {
-            let seconds = now / 1_000_000_000;
+            let [ours, theirs] = [now, ticket.time].map(|time| utc(WallTime::from_nanos(time)));
             let what = format!(
-                "the reader's clock is off by more than 5 minutes: here it is {seconds} s since 1970"
+                "the clocks differ by more than 5 minutes: the manager's says {ours}, yours {theirs}: set the \
+                 one that is wrong"
             );
             return Err(refused("time", what));
         }
@@ -160,7 +163,7 @@ impl BoardService {
 fn problem(error: &BoardError) -> Problem {
     let status = match error {
         BoardError::Layout => StatusCode::BAD_REQUEST,
-        BoardError::Author | BoardError::Signature => StatusCode::FORBIDDEN,
+        BoardError::Author | BoardError::Kind | BoardError::Signature => StatusCode::FORBIDDEN,
         BoardError::Board | BoardError::Topic | BoardError::After => {
             StatusCode::UNPROCESSABLE_ENTITY
         }

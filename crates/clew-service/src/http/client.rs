@@ -103,6 +103,17 @@ pub enum ClientError {
     },
 }
 
+impl ClientError {
+    /// Returns whether the same question may be answered later: the service is away or busy, or the way to it.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout(_) => true,
+            Self::Refused { problem, .. } => problem.status == 429 || problem.status >= 500,
+            Self::Url(_) | Self::Tls(_) | Self::Pin(_) | Self::TooLong { .. } => false,
+        }
+    }
+}
+
 impl Client {
     /// A client of a service. Nothing is sent.
     ///
@@ -312,7 +323,7 @@ impl Client {
     fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
         let problem = serde_json::from_slice(body).unwrap_or_else(|_| {
             let what = format!("the server answered {status}");
-            Problem::new(status, "status", what)
+            Problem::new(status, UNKNOWN_REFUSAL, what)
         });
         ClientError::Refused {
             url: self.url.to_string(),
@@ -334,6 +345,9 @@ impl Client {
         }
     }
 }
+
+/// The rule of a refusal that does not say one: of another server than clew's, or at another path.
+pub const UNKNOWN_REFUSAL: &str = "status";
 
 /// A refusal as a terminal may show it: a server may write anything.
 fn shown(problem: Problem) -> Problem {

@@ -17,9 +17,17 @@ pub(super) struct Connections {
 struct Held {
     number: u64,
     host: IpAddr,
-    /// A whole request has come, and is not answered yet.
+    /// A whole request has come, and its answer has not begun. Whoever sends slowly, or takes an answer
+    /// slowly, is the first to go.
     is_asked: bool,
-    task: AbortHandle,
+    /// `None` until its task runs.
+    task: Option<AbortHandle>,
+}
+
+impl Held {
+    fn end(self) {
+        self.task.into_iter().for_each(|task| task.abort());
+    }
 }
 
 impl Connections {
@@ -54,28 +62,50 @@ impl Connections {
             let may_end = |held: &Held| held.host == from;
             let idle = all.iter().position(|held| may_end(held) && !held.is_asked);
             if let Some(at) = idle.or_else(|| all.iter().position(may_end)) {
-                all.remove(at).task.abort();
+                all.remove(at).end();
             }
         });
     }
 
-    pub(super) fn add(&self, number: u64, host: IpAddr, task: AbortHandle) {
+    /// Takes the place of a connection, before its task is started: a task that is over at once finds the
+    /// place that it frees.
+    pub(super) fn add(self: &Arc<Self>, number: u64, host: IpAddr) -> Place {
         self.with(|all| {
             all.push(Held {
                 number,
                 host,
                 is_asked: false,
-                task,
+                task: None,
             });
         });
+        Place {
+            connections: Arc::clone(self),
+            number,
+        }
+    }
+
+    fn change(&self, number: u64, change: impl FnOnce(&mut Held)) {
+        self.with(|all| {
+            if let Some(held) = all.iter_mut().find(|held| held.number == number) {
+                change(held);
+            }
+        });
+    }
+
+    /// Names the task that ends with a connection. Does nothing if that is over.
+    pub(super) fn set_task(&self, number: u64, task: AbortHandle) {
+        self.change(number, |held| held.task = Some(task));
     }
 
     /// Says whether a connection has a request under way.
     pub(super) fn set_asked(&self, number: u64, is_asked: bool) {
-        self.with(|all| {
-            let found = all.iter_mut().find(|held| held.number == number);
-            found.into_iter().for_each(|held| held.is_asked = is_asked);
-        });
+        self.change(number, |held| held.is_asked = is_asked);
+    }
+
+    /// Ends all of them.
+    pub(super) fn end(&self) {
+        let all = self.with(std::mem::take);
+        all.into_iter().for_each(Held::end);
     }
 
     fn remove(&self, number: u64) {
@@ -85,8 +115,14 @@ impl Connections {
 
 /// One connection's place. Dropping it frees the place.
 pub(super) struct Place {
-    pub connections: Arc<Connections>,
-    pub number: u64,
+    connections: Arc<Connections>,
+    number: u64,
+}
+
+impl Place {
+    pub(super) fn set_asked(&self, is_asked: bool) {
+        self.connections.set_asked(self.number, is_asked);
+    }
 }
 
 impl Drop for Place {
@@ -119,7 +155,8 @@ mod tests {
         for (number, host) in hosts.iter().enumerate() {
             let task = runtime.spawn(std::future::pending::<()>());
             let number = number as u64;
-            connections.add(number, IpAddr::from([10, 0, 0, *host]), task.abort_handle());
+            std::mem::forget(connections.add(number, IpAddr::from([10, 0, 0, *host])));
+            connections.set_task(number, task.abort_handle());
             // All have a request under way, but for the one of a host that just came.
             connections.set_asked(number, *host != 9);
         }
@@ -139,5 +176,22 @@ mod tests {
         }
         let left = full.with(|all| all.len());
         assert_eq!(left, 5, "one ended, and then there was room");
+    }
+
+    /// A peer that resets its connection ends the task before anybody knows the task.
+    #[test]
+    fn a_connection_that_ends_at_once_leaves_nothing() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let all = Connections::new(2, 2);
+        for number in 0..1_000 {
+            let place = all.add(number, IpAddr::from([10, 0, 0, 1]));
+            assert_eq!(all.with(|all| all.len()), 1);
+            drop(place); // what the task does, when it is over
+            let task = runtime.spawn(std::future::ready(()));
+            all.set_task(number, task.abort_handle());
+            assert_eq!(all.with(|all| all.len()), 0);
+        }
     }
 }

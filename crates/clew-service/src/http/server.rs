@@ -1,12 +1,13 @@
 //! A server that strangers cannot exhaust.
 
+use super::Certificate;
 use super::connections::{Connections, Place, host};
-use super::{Certificate, Problem};
+use super::refusal::{Refusing, as_problem, too_slow};
+use super::whole::Whole;
 use axum::body::Body;
-use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Router};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -117,7 +118,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers until `stop` resolves. Requests under way then have [`ServerLimits::request`] to end.
+    /// Answers until `stop` resolves. Requests under way then have [`ServerLimits::request`] to end, with
+    /// their answers.
     pub async fn run(self, router: Router, stop: impl Future<Output = ()>) {
         let limits = self.limits;
         let connections = Connections::new(limits.connections, limits.connections_of_host);
@@ -134,29 +136,25 @@ impl Server {
             };
             let peer = host(from.ip());
             connections.make_room(peer);
-            let place = Place {
-                connections: Arc::clone(&connections),
-                number,
-            };
             let connection = Connection {
                 from: From(from.ip().to_canonical()),
-                place,
+                place: connections.add(number, peer),
                 limits,
                 router: router.clone(),
                 closed: closed.clone(),
             };
             let task = tokio::spawn(connection.accept(stream, self.tls.clone()));
-            connections.add(number, peer, task.abort_handle());
+            connections.set_task(number, task.abort_handle());
         }
         let _ = closing.send(true);
         drop(closed);
-        let _ = tokio::time::timeout(limits.request, closing.closed()).await;
+        let ended = tokio::time::timeout(limits.request, closing.closed()).await;
+        if ended.is_err() {
+            // Whoever takes an answer byte by byte does not keep what the router holds.
+            connections.end();
+            let _ = tokio::time::timeout(limits.stall, closing.closed()).await;
+        }
     }
-}
-
-fn too_slow() -> Problem {
-    let why = "the request was not answered in time";
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", why)
 }
 
 struct Connection {
@@ -188,25 +186,34 @@ impl Connection {
             router,
             mut closed,
         } = self;
-        let place = &place;
+        let place = &Arc::new(place);
         let stopping = Stopping(closed.clone());
         let respond = service_fn(|request: hyper::Request<Incoming>| {
-            let mut request = request.map(Body::new);
+            let is_whole = request.body().is_end_stream();
+            let came = Arc::clone(place);
+            let came = move || came.set_asked(true);
+            let mut request = match is_whole {
+                true => {
+                    came();
+                    request.map(Body::new)
+                }
+                false => request.map(|body| Body::new(Whole::new(body, came))),
+            };
             request.extensions_mut().insert(from);
             request.extensions_mut().insert(stopping.clone());
             let answer = router.clone().oneshot(request);
             async move {
-                place.connections.set_asked(place.number, true);
                 let answered = tokio::time::timeout(limits.request, answer).await;
-                place.connections.set_asked(place.number, false);
+                place.set_asked(false);
                 let in_time = answered.unwrap_or_else(|_| Ok(too_slow().into_response()));
-                Ok::<_, Infallible>(in_time.unwrap_or_else(|never| match never {}))
+                let in_time = in_time.unwrap_or_else(|never| match never {});
+                Ok::<_, Infallible>(as_problem(in_time))
             }
         });
         // Who takes nothing of an answer must not keep it in memory.
         let mut stream = TimeoutWriter::new(stream);
         stream.set_timeout(Some(limits.stall));
-        let stream = Box::pin(stream);
+        let stream = Refusing::new(Box::pin(stream));
         let connection = http1::Builder::new()
             .max_buf_size(HEAD_MAX)
             .timer(TokioTimer::new())

@@ -3,6 +3,7 @@
 use super::service::{Shared, lock};
 use super::store::Signed;
 use super::witnesses::{Report, Target, Witness, WitnessAddress};
+use crate::pages::utc;
 use clew_log::{CLOCK_DIFFERENCE_MAX, Cosignature, NoteSignature};
 use clew_wire::WallTime;
 use std::sync::Arc;
@@ -189,12 +190,22 @@ impl Rounds {
         self.seen(number, |seen| seen.error = Some(why));
         let differing = self.differing.iter().filter(|differs| **differs).count();
         if self.count - differing < self.threshold {
+            let own = utc(now);
+            let names = self.names_of_differing().join(", ");
             self.halt(format!(
-                "the clocks of {differing} witnesses differ by more than 1 hour from this log's: set \
-                 its clock, and start it again"
+                "the clocks of its witnesses ({names}) differ by more than 1 hour from this log's, which says \
+                 {own}: set the one that is wrong, and start the log again"
             ));
         }
         false
+    }
+
+    /// The witnesses whose clocks differ.
+    fn names_of_differing(&self) -> Vec<String> {
+        let seen = lock(&self.shared.witnesses);
+        let named = seen.iter().zip(&self.differing);
+        let named = named.filter(|(_, differs)| **differs);
+        named.map(|(seen, _)| seen.name.clone()).collect()
     }
 
     fn seen(&self, number: usize, change: impl FnOnce(&mut Seen)) {

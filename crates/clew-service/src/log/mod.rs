@@ -26,6 +26,5 @@ pub use mirror::{AuditError, Audited, Mirror};
 pub use pages::{LogPages, SmallestQuorum};
 pub use recent::{BYTES_PER_HOUR_MAX, ENTRIES_PER_HOUR_MAX};
 pub use service::{LogOptions, LogService, Metrics};
-pub(crate) use store::make_dir;
 pub use store::{Log, NotAdded, Placed, Signed, clear_key, group_file_of, read_state};
 pub use witnesses::WitnessAddress;

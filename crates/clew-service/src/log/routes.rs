@@ -5,6 +5,7 @@ use super::cosigning::Status;
 use super::service::{Shared, lock};
 use super::store::{NotAdded, Placed};
 use crate::http::Problem;
+use crate::metrics::{gauge, line, page};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
@@ -16,7 +17,6 @@ use clew_log::entry::{Body as EntryBody, Entry, Filed, Seal};
 use clew_log::tile::{ENTRY_BYTES_MAX, Tile, WIDTH};
 use clew_log::{Proof, Rule, tree};
 use futures_util::stream;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -257,55 +257,41 @@ async fn health(State(served): State<Served>) -> Response {
 async fn metrics(State(served): State<Served>) -> Response {
     let (shared, mut text) = (&served.shared, String::new());
     let counted = [
-        ("entries", "Entries added", &shared.metrics.entries),
-        ("commits", "Commits", &shared.metrics.commits),
+        ("entries", "Entries added.", &shared.metrics.entries),
+        ("commits", "Commits.", &shared.metrics.commits),
         (
             "refused",
-            "Entries refused by a rule",
+            "Entries refused by a rule.",
             &shared.metrics.refused,
         ),
         (
             "busy",
-            "Entries refused because too many wait",
+            "Entries refused because too many wait.",
             &shared.metrics.busy,
         ),
-        ("failed", "Commits that failed", &shared.metrics.failed),
+        ("failed", "Commits that failed.", &shared.metrics.failed),
         (
             "cosignatures",
-            "Cosignatures received",
+            "Cosignatures received.",
             &shared.metrics.cosigned,
         ),
         (
             "uncosigned",
-            "Requests to witnesses that failed",
+            "Requests to witnesses that failed.",
             &shared.metrics.uncosigned,
         ),
     ];
     for (name, help, count) in counted {
-        let count = count.load(Relaxed);
-        let _ = write!(
-            text,
-            "# HELP clew_log_{name}_total {help}.\n# TYPE clew_log_{name}_total counter\n\
-             clew_log_{name}_total {count}\n"
-        );
+        text += &line("log", name, help, count);
     }
     let published = shared.published.borrow().as_ref().map_or(0, |p| p.size);
-    for (name, help, value) in [
-        ("size", "Entries of the log", shared.newest.borrow().size),
-        (
-            "published_size",
-            "Entries of the published checkpoint",
-            published,
-        ),
-    ] {
-        let _ = write!(
-            text,
-            "# HELP clew_log_{name} {help}.\n# TYPE clew_log_{name} gauge\nclew_log_{name} {value}\n"
-        );
-    }
-    let headers = [
-        (CONTENT_TYPE, "text/plain; version=0.0.4"),
-        (CACHE_CONTROL, FOR_NOW),
-    ];
-    (headers, text).into_response()
+    text += &gauge(
+        "log",
+        "size",
+        "Entries of the log.",
+        shared.newest.borrow().size,
+    );
+    let help = "Entries of the published checkpoint.";
+    text += &gauge("log", "published_size", help, published);
+    page(&text)
 }

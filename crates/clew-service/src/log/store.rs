@@ -84,7 +84,10 @@ impl Log {
     /// # Errors
     /// The directory exists, or cannot be written.
     pub fn create(dir: &Path, key: &LogKeyFile, text: &str) -> Result<()> {
-        make_dir(dir)?;
+        database::make_dir(dir, || Self::fill(dir, key, text))
+    }
+
+    fn fill(dir: &Path, key: &LogKeyFile, text: &str) -> Result<()> {
         let lock = database::lock(dir)?;
         let empty = checkpoint(key, 0, tree::EMPTY);
         let note = empty.map(|signed| signed.note.to_string());
@@ -354,17 +357,6 @@ pub fn read_state(dir: &Path) -> Result<LogState> {
 /// Returns the path of the group file that a log was made with.
 pub fn group_file_of(dir: &Path) -> PathBuf {
     dir.join(GROUP)
-}
-
-pub(crate) fn make_dir(dir: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    match fs::DirBuilder::new().mode(0o700).create(dir) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(StorageError::Exists(dir.to_owned()))
-        }
-        Err(error) => Err(StorageError::io(dir)(error)),
-    }
 }
 
 /// Reads entries, and compares their root with the newest checkpoint: all of them, or those since the state

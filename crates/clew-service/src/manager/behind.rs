@@ -2,6 +2,7 @@
 
 use crate::database::StorageError;
 use crate::log::{Log, LogClient, LogClientError};
+use clew_evidence::GroupLog;
 use clew_log::Checkpoint;
 use clew_log::entry::{Body, Logged};
 use clew_manager::{Store, StoreError};
@@ -59,6 +60,10 @@ pub fn compare_with_own(store: &Store, log: &Log) -> Result<(), BehindError> {
 /// [`BehindError`]; [`BehindError::Unanswered`] if the log is away: nothing is known then.
 pub async fn compare_with(store: &Store, log: &LogClient) -> Result<(), BehindError> {
     let note = log.checkpoint().await?;
+    let named = store.group().newest_log().map(GroupLog::key);
+    if named.is_none_or(|key| note.signature(key).is_err()) {
+        return Err(LogClientError::Answer("a checkpoint of the group's log").into());
+    }
     let stated = Checkpoint::parse(note.text());
     let size = stated
         .map_err(|_| LogClientError::Answer("a checkpoint"))?
@@ -82,7 +87,7 @@ fn next_place(store: &Store) -> Result<u64, StoreError> {
 }
 
 /// Whether an entry tells of the group's own history: machines and epochs.
-fn is_of_group(body: &Body) -> bool {
+pub(super) fn is_of_group(body: &Body) -> bool {
     matches!(
         body,
         Body::Group { .. } | Body::Enrolled { .. } | Body::Epoch { .. }
@@ -105,6 +110,7 @@ impl Known {
         Ok(Self {
             waiting: bodies
                 .filter_map(|e| Body::decode(e.kind, &e.body))
+                .filter(is_of_group)
                 .collect(),
             is_cut,
             manager: store.group().genesis().manager,
@@ -117,6 +123,10 @@ impl Known {
         let entry = logged.ok_or(LogClientError::Answer("an entry"))?.entry;
         if entry.author != self.manager || !is_of_group(&entry.body) {
             return Ok(());
+        }
+        // A log elsewhere could invent it, and halt the store.
+        if entry.group != store.group().id().0 || !entry.is_signed() {
+            return Err(LogClientError::Answer("an entry that the manager signed").into());
         }
         match self.waiting.pop_front() {
             Some(own) if own == entry.body => Ok(()),

@@ -5,7 +5,7 @@
 //! changes.
 
 use axum::body::Bytes;
-use clew_evidence::{GroupFile, GroupFileError, GroupFileReader, GroupId, HEADER};
+use clew_evidence::{GroupFileError, GroupFileReader, GroupId, HEADER};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use thiserror::Error;
@@ -139,16 +139,17 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Cuts a group file that was read from these bytes.
+    /// Cuts the bytes of a group's file. All that it says is of these bytes, so of one moment.
     ///
     /// # Errors
     /// [`FeedError::Parts`] if they are other bytes.
-    pub fn new(group: &GroupFile, bytes: &[u8]) -> Result<Self, FeedError> {
+    pub fn new(group: GroupId, bytes: &[u8]) -> Result<Self, FeedError> {
         let (bundles, register) = cut(bytes)?;
+        let (records, checkpoints) = counts(bytes)?;
         let head = FeedHead {
-            group: group.id(),
-            records: group.newest_epoch() + 1,
-            checkpoints: group.checkpoints().len() as u32,
+            group,
+            records,
+            checkpoints,
             register,
         };
         let head = head.encode();
@@ -156,7 +157,7 @@ impl Feed {
             etag: etag(&head),
             head: head.into(),
             bundles,
-            newest: group.newest_epoch(),
+            newest: records.saturating_sub(1),
         })
     }
 
@@ -165,14 +166,19 @@ impl Feed {
         self.newest
     }
 
-    /// Whether a group file has the same records and checkpoints.
-    pub fn is_of(&self, group: &GroupFile) -> bool {
+    /// Whether the bytes of a group file have the same records and checkpoints.
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
         let head = FeedHead::decode(&self.head);
-        head.is_ok_and(|head| {
-            head.records == group.newest_epoch() + 1
-                && head.checkpoints as usize == group.checkpoints().len()
-        })
+        head.is_ok_and(|head| counts(bytes) == Ok((head.records, head.checkpoints)))
     }
+}
+
+/// How many records and checkpoints the bytes of a group file have.
+fn counts(bytes: &[u8]) -> Result<(u32, u32), FeedError> {
+    let parts = parts(bytes.strip_prefix(HEADER).ok_or(FeedError::Parts)?)?;
+    let of = |is: fn(u8) -> bool| parts.iter().filter(|part| is(kind(part))).count() as u32;
+    let records = of(|kind| kind != KIND_CHECKPOINT && kind != KIND_REGISTER);
+    Ok((records, of(|kind| kind == KIND_CHECKPOINT)))
 }
 
 /// The name of a content: the start of its SHA-256.
@@ -307,6 +313,28 @@ mod tests {
         for bad in [none, other, two] {
             assert_eq!(FeedHead::decode(&bad.encode()), Err(FeedError::Head));
         }
+    }
+
+    /// A feed is of the moment of its bytes: another process may have made an epoch since the group was read.
+    #[test]
+    fn a_head_counts_what_its_bundles_have() {
+        let file = |records: usize, checkpoints: usize| {
+            let register = part(KIND_REGISTER, 80);
+            let parts = [
+                part(1, 90).repeat(records),
+                part(3, 40).repeat(checkpoints),
+                register,
+            ];
+            [&HEADER[..], &parts.concat()].concat()
+        };
+        let bytes = file(3, 1);
+        let feed = Feed::new(GroupId([7; 16]), &bytes).unwrap();
+        let head = FeedHead::decode(&feed.head).unwrap();
+        assert_eq!((head.records, head.checkpoints), (3, 1));
+        assert_eq!(feed.newest_epoch(), 2);
+        let of_bundles: usize = feed.bundles.iter().map(|bundle| bundle.records.len()).sum();
+        assert_eq!(of_bundles, 3);
+        assert!(feed.is_of(&bytes) && !feed.is_of(&file(4, 1)) && !feed.is_of(&file(3, 2)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ const READS: &str = "reads entries";
 /// Which witnesses a member believes, and the newest checkpoint that it saw. As text it is kept beside
 /// the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct LogMemory {
     /// The witnesses' keys.
     pub witnesses: Vec<VerifierKey>,
     /// How many of them have to have cosigned, at least 1.
@@ -35,7 +35,7 @@ pub struct Seen {
     pub last: Option<Note>,
 }
 
-impl Display for Seen {
+impl Display for LogMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEADER}\nthreshold {}", self.threshold)?;
         if self.reads {
@@ -50,12 +50,12 @@ impl Display for Seen {
     }
 }
 
-/// The text is not that of a [`Seen`].
+/// The text is not that of a [`LogMemory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("not a file of witnesses and the checkpoint that was seen last")]
 pub struct NotSeen;
 
-impl FromStr for Seen {
+impl FromStr for LogMemory {
     type Err = NotSeen;
 
     fn from_str(text: &str) -> Result<Self, NotSeen> {
@@ -190,7 +190,7 @@ impl NotAccepted {
     }
 }
 
-impl Seen {
+impl LogMemory {
     /// Checks that the log has the group's newest epoch, as the manager proves. Returns what is to be kept,
     /// before anything is signed in the epoch. `now` is in seconds since 1970.
     ///
@@ -391,11 +391,11 @@ mod tests {
         let secret = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
         let key = VerifierKey::new("w", KeyKind::Witness, secret.verifying_key()).unwrap();
         let text = format!("{HEADER}\nthreshold 1\nwitness {key}\n");
-        let seen: Seen = text.parse().unwrap();
+        let seen: LogMemory = text.parse().unwrap();
         assert_eq!((seen.threshold, seen.witnesses.len()), (1, 1));
         assert_eq!(seen.to_string(), text);
         let reading = text.replace("threshold 1\n", "threshold 1\nreads entries\n");
-        let reads: Seen = reading.parse().unwrap();
+        let reads: LogMemory = reading.parse().unwrap();
         assert!(reads.reads && !seen.reads);
         assert_eq!(reads.to_string(), reading);
         let bad = [
@@ -408,7 +408,7 @@ mod tests {
             format!("{HEADER}\nthreshold 1\n"),
         ];
         for bad in bad {
-            assert_eq!(bad.parse::<Seen>(), Err(NotSeen), "{bad}");
+            assert_eq!(bad.parse::<LogMemory>(), Err(NotSeen), "{bad}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub use client::ManagerClient;
 pub use feed::{BUNDLE_RECORDS, Feed, FeedError, FeedHead};
 pub use follow::{FollowError, Followed, follow};
 pub use log::ManagedLog;
-pub use member::{FRESH, NotAccepted, NotSeen, Seen};
+pub use member::{FRESH, LogMemory, NotAccepted, NotSeen};
 pub use metrics::Metrics;
 pub use pages::ManagerPages;
 pub use routes::router;

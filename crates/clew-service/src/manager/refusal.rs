@@ -54,7 +54,12 @@ pub(super) fn problem(error: &StoreError) -> Problem {
         StoreError::Ended(_) => (StatusCode::FORBIDDEN, "ended"),
         StoreError::NoJoin => (StatusCode::FORBIDDEN, "no-join"),
         StoreError::Halted(_) => return halted(),
-        StoreError::Busy(_) => {
+        StoreError::ClockBehind { .. } | StoreError::ClockAhead { .. } => {
+            let why =
+                "the manager's clock differs from what it has seen: nobody joins until it is set";
+            return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "clock", why);
+        }
+        StoreError::Busy(_) | StoreError::AnsweredMeanwhile => {
             return Problem::busy(BUSY_SECONDS, "the store is busy");
         }
         error if error.is_disk_full() => {

@@ -5,6 +5,7 @@ use super::feed::{BUNDLE_RECORDS, Bundle};
 use super::metrics::{count, gauge};
 use super::sender::Standing;
 use crate::http::{From, Problem, Stopping, stops};
+use crate::metrics::page;
 use crate::pages::page_again;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -235,7 +236,7 @@ fn standing(manager: &Manager) -> Option<Standing> {
     Some(standing.clone())
 }
 
-async fn metrics(State(manager): State<Manager>) -> String {
+async fn metrics(State(manager): State<Manager>) -> Response {
     let mut text = manager.metrics.text();
     if let Some(standing) = standing(&manager) {
         let waits = standing
@@ -253,7 +254,7 @@ async fn metrics(State(manager): State<Manager>) -> String {
             halted,
         );
     }
-    text
+    page(&text)
 }
 
 async fn log_pages() -> Response {

@@ -4,6 +4,7 @@
 //! killed in between, the log answers a repeated entry with the place that it has (`spec/log.md`
 //! section 3).
 
+use super::behind::is_of_group;
 use super::metrics::count;
 use super::{ManagedLog, Metrics};
 use crate::log::{LogClient, LogClientError, Status};
@@ -55,6 +56,8 @@ struct Returned {
     /// Places in the outbox and in the log.
     places: Vec<(u64, u64)>,
     failed: Option<Failed>,
+    /// Whether entries of the group's own history were among them.
+    tells_of_group: bool,
 }
 
 enum Failed {
@@ -77,6 +80,8 @@ pub(super) struct Sender {
     logged: watch::Sender<BTreeMap<u32, u64>>,
     standing: Arc<RwLock<Standing>>,
     status: Option<watch::Receiver<Status>>,
+    /// Whether the log in this process has been open.
+    was_open: bool,
     metrics: Arc<Metrics>,
 }
 
@@ -119,6 +124,7 @@ impl Sender {
             logged,
             standing,
             status,
+            was_open: false,
             metrics,
         };
         Ok((sender, sent))
@@ -134,7 +140,7 @@ impl Sender {
         issuer: &IssuerKeyFile,
         now: WallTime,
     ) -> Result<Option<String>, StoreError> {
-        let mut news = self.watch();
+        let mut news = self.watch(store)?;
         if let Ok(returned) = self.returned.try_recv() {
             self.is_out = false;
             news = self.take(store, returned)?.or(news);
@@ -166,10 +172,26 @@ impl Sender {
         Ok(news)
     }
 
-    /// Looks at the log in this process: a copy of store and log is found out by the log's witnesses.
-    fn watch(&mut self) -> Option<String> {
-        let why = match &*self.status.as_ref()?.borrow() {
-            Status::Halted(why) => Some(why.clone()),
+    /// Looks at the log in this process: a copy of store and log is found out by the log's witnesses. Then
+    /// the store is halted, too, for commands and over restarts. It goes on when a log that was compared
+    /// with it opens, because its witnesses agree.
+    fn watch(&mut self, store: &Store) -> Result<Option<String>, StoreError> {
+        let Some(status) = self.status.as_ref().map(|status| status.borrow().clone()) else {
+            return Ok(None);
+        };
+        let why = match &status {
+            Status::Halted(why) => {
+                if !store.is_halted() {
+                    store.halt()?;
+                }
+                Some(why.clone())
+            }
+            Status::Open if !self.was_open => {
+                self.was_open = true;
+                store.resume()?;
+                self.change(|standing| standing.is_halted = false);
+                None
+            }
             _ => None,
         };
         let mut had = false;
@@ -177,10 +199,9 @@ impl Sender {
             had = standing.is_log_halted;
             standing.is_log_halted = why.is_some();
         });
-        let why = why.filter(|_| !had)?;
-        Some(format!(
-            "the group's log is halted, so no device joins and no epoch begins here: {why}"
-        ))
+        Ok(why.filter(|_| !had).map(|why| {
+            format!("the group's log is halted, so no device joins and no epoch begins here: {why}")
+        }))
     }
 
     fn take(
@@ -210,11 +231,14 @@ impl Sender {
             }
             None => {
                 self.pause = PAUSE[0];
-                store.resume()?;
+                // An author's entry says nothing of the group's history.
+                if returned.tells_of_group {
+                    store.resume()?;
+                }
                 let mut had = None;
                 self.change(|standing| {
                     had = standing.trouble.take();
-                    standing.is_halted = false;
+                    standing.is_halted &= !returned.tells_of_group;
                 });
                 Ok(had.map(|_| "the log takes entries again".to_owned()))
             }
@@ -266,6 +290,7 @@ async fn send(log: LogClient, mut batches: mpsc::Receiver<Batch>, back: SyncSend
 /// Adds entries one after the other, up to the first that the log does not take.
 async fn deliver(log: &LogClient, batch: Batch) -> Returned {
     let (mut places, mut failed) = (Vec::with_capacity(batch.len()), None);
+    let tells_of_group = batch.iter().any(|(_, entry)| is_of_group(&entry.body));
     for (seq, entry) in batch {
         match log.add(&entry).await {
             Ok((place, _)) => places.push((seq, place)),
@@ -275,7 +300,11 @@ async fn deliver(log: &LogClient, batch: Batch) -> Returned {
             }
         }
     }
-    Returned { places, failed }
+    Returned {
+        places,
+        failed,
+        tells_of_group,
+    }
 }
 
 /// Why a store's outbox did not get into the log.
@@ -316,7 +345,11 @@ pub async fn send_outbox(
             return Ok(count);
         }
         let batch = store.signed_for_log(issuer, &waiting, clock())?;
-        let Returned { places, failed } = deliver(log, batch).await;
+        let Returned {
+            places,
+            failed,
+            tells_of_group,
+        } = deliver(log, batch).await;
         if !store.set_sent(&key, &places)? {
             return Err(SendError::OtherLog);
         }
@@ -327,7 +360,8 @@ pub async fn send_outbox(
                 return Err(SendError::Fork);
             }
             Some(Failed::Passing(why)) => return Err(SendError::Refused(why)),
-            None => store.resume()?,
+            None if tells_of_group => store.resume()?,
+            None => {}
         }
     }
 }

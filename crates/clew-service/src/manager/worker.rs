@@ -32,15 +32,21 @@ pub const PUBLISH_LAG: Duration = Duration::from_millis(200);
 /// Most rounds of one invitation within [`ATTEMPTS_TIME`].
 const ATTEMPTS_MAX: u32 = 64;
 const ATTEMPTS_TIME: Duration = Duration::from_secs(3_600);
+/// Most rounds of one invitation in one batch: each after the first is a transaction of its own, for which
+/// other devices wait.
+const BATCHED_MAX: u32 = 16;
 /// Invitations whose attempts are counted at once.
 const ATTEMPTED_MAX: usize = 1 << 16;
 
 /// For how long rounds that could not be written are told, while nobody tries again.
 const UNWRITTEN_TIME: Duration = Duration::from_secs(60);
 
-/// What is wrong if the group has a log that came after the service's start, or whose address is not known.
-const UNLOGGED: &str = "nothing is sent to the group's log: tell its address with clew manager set-log, and \
-                        start this service again";
+/// What is wrong if the address of the group's log was not known at the service's start.
+const UNLOGGED: &str = "nothing is sent to the group's log: stop this service, tell the log's address with \
+                        clew manager set-log, and start it again";
+
+/// How often this host's clock is judged, and an epoch that could not be made is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// How a manager works.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +158,9 @@ impl Manager {
             refusals: Arc::clone(&manager.refusals),
             attempts: HashMap::new(),
             dirty: false,
-            is_unlogged: false,
+            failing: BTreeMap::new(),
+            not_before: Instant::now(),
+            is_witnessed: false,
             unwritten: None,
         };
         let thread = std::thread::spawn(move || worker.run(&received));
@@ -182,7 +190,7 @@ fn stopped() -> Problem {
 }
 
 fn feed_of(store: &Store, bytes: &[u8]) -> Result<Feed, StoreError> {
-    let feed = Feed::new(store.group(), bytes);
+    let feed = Feed::new(store.group().id(), bytes);
     feed.map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
@@ -210,8 +218,12 @@ struct Worker<R> {
     dirty: bool,
     /// When the newest epoch was made, nanoseconds since 1970.
     last_epoch: u64,
-    /// The group has a log that this service does not send to.
-    is_unlogged: bool,
+    /// What failed in the last turn of each task.
+    failing: BTreeMap<&'static str, String>,
+    /// When clock and epoch are looked at next.
+    not_before: Instant,
+    /// Whether witnesses agreed with the clock: what follows is judged by the time that passed since.
+    is_witnessed: bool,
     /// Why rounds were not written, and since when, if none was written after that.
     unwritten: Option<(String, Instant)>,
 }
@@ -238,22 +250,23 @@ impl<R: CryptoRng> Worker<R> {
     fn batch(&mut self, first: Job, jobs: &Receiver<Job>) {
         let mut rounds = Vec::new();
         let mut answers = Vec::new();
+        let mut batched = HashMap::<[u8; 32], u32>::new();
         let is_halted = self.sender.as_ref().is_some_and(Sender::is_halted);
         for job in std::iter::once(first).chain(jobs.try_iter().take(ROUNDS_MAX - 1)) {
             if is_halted {
                 let _ = job.answer.send(Err(halted()));
                 continue;
             }
-            match self.may_try(&job.round) {
-                true => {
+            let before = batched.entry(nonce(&job.round)).or_default();
+            match self.may_try(&job.round, *before) {
+                Ok(()) => {
+                    *before += 1;
                     rounds.push(job.round);
                     answers.push(job.answer);
                 }
-                false => {
+                Err(problem) => {
                     count(&self.metrics.refused);
-                    let _ = job
-                        .answer
-                        .send(Err(self.refused(too_many_attempts(ATTEMPTS_TIME))));
+                    let _ = job.answer.send(Err(self.refused(problem)));
                 }
             }
         }
@@ -274,8 +287,9 @@ impl<R: CryptoRng> Worker<R> {
                 }
             }
             Err(error) => {
+                count(&self.metrics.failures);
                 self.unwritten = Some((error.to_string(), Instant::now()));
-                self.failed(&error);
+                self.tell_trouble();
                 for answer in answers {
                     let _ = answer.send(Err(problem(&error)));
                 }
@@ -290,11 +304,20 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Whether another round of an invitation is looked at.
-    fn may_try(&mut self, round: &JoinRound) -> bool {
-        match self.attempts.get(&nonce(round)) {
-            Some((tried, since)) => *tried < ATTEMPTS_MAX || since.elapsed() > ATTEMPTS_TIME,
-            None => true,
+    /// Whether another round of an invitation is looked at, with so many of it in this batch.
+    fn may_try(&self, round: &JoinRound, batched: u32) -> Result<(), Problem> {
+        let tried = self.attempts.get(&nonce(round));
+        let tried = tried.filter(|(_, since)| since.elapsed() <= ATTEMPTS_TIME);
+        let tried = tried.map_or(0, |(tried, _)| *tried);
+        if tried + batched >= ATTEMPTS_MAX {
+            return Err(too_many_attempts(ATTEMPTS_TIME));
+        }
+        match batched < BATCHED_MAX {
+            true => Ok(()),
+            false => {
+                let why = "too many rounds of one invitation at once";
+                Err(Problem::busy(BUSY_SECONDS, why))
+            }
         }
     }
 
@@ -324,27 +347,39 @@ impl<R: CryptoRng> Worker<R> {
         entry.0 += 1;
     }
 
-    /// Follows other processes, makes the epoch that is due, and publishes.
+    /// Publishes, writes into the log, and makes the epoch that is due. What fails of it hinders nothing else.
     fn tick(&mut self) {
-        let done = self.tick_or_fail();
-        if let Err(error) = done {
-            self.failed(&error);
+        self.turn("publication", Self::publish);
+        self.turn("log", Self::write_log);
+        if Instant::now() >= self.not_before {
+            self.not_before = Instant::now() + AGAIN;
+            self.turn("clock", Self::judge_clock);
+            self.turn("epoch", Self::make_epoch);
+        }
+        let is_old = |(_, at): &(String, Instant)| at.elapsed() >= UNWRITTEN_TIME;
+        if self.unwritten.as_ref().is_some_and(is_old) {
+            self.unwritten = None;
+        }
+        self.tell_trouble();
+    }
+
+    fn turn(&mut self, task: &'static str, work: fn(&mut Self) -> Result<(), StoreError>) {
+        match work(self) {
+            Ok(()) => drop(self.failing.remove(task)),
+            Err(error) => {
+                count(&self.metrics.failures);
+                self.failing.insert(task, error.to_string());
+            }
         }
     }
 
-    fn tick_or_fail(&mut self) -> Result<(), StoreError> {
+    /// Follows other processes, and publishes what there is.
+    fn publish(&mut self) -> Result<(), StoreError> {
         self.dirty |= self.store.follow()?;
-        self.write_log()?;
-        self.make_epoch()?;
         if self.dirty {
             self.store.refresh()?;
             self.show()?;
-            let is_new = |(_, at): &(String, Instant)| at.elapsed() < UNWRITTEN_TIME;
-            self.unwritten = self.unwritten.take().filter(is_new);
-            self.dirty = self.unwritten.is_some(); // looked at again
-            let unlogged = self.is_unlogged.then(|| UNLOGGED.to_owned());
-            let unwritten = self.unwritten.as_ref().map(|(why, _)| why.clone());
-            self.set_trouble(unwritten.or(unlogged));
+            self.dirty = false;
         }
         Ok(())
     }
@@ -352,9 +387,8 @@ impl<R: CryptoRng> Worker<R> {
     /// Brings the outbox to the log.
     fn write_log(&mut self) -> Result<(), StoreError> {
         let Some(sender) = &mut self.sender else {
-            let has_log = self.store.group().newest_log().is_some();
-            if has_log && !self.is_unlogged {
-                (self.is_unlogged, self.dirty) = (true, true);
+            if self.store.group().newest_log().is_some() {
+                self.failing.insert("address", UNLOGGED.to_owned());
             }
             return Ok(());
         };
@@ -365,31 +399,33 @@ impl<R: CryptoRng> Worker<R> {
         Ok(())
     }
 
+    /// Judges this host's clock, also while nobody changes anything.
+    fn judge_clock(&mut self) -> Result<(), StoreError> {
+        let now = (self.options.clock)();
+        if !self.is_witnessed && self.sender.as_ref().is_some_and(Sender::knows_time) {
+            self.store.confirm_clock(now)?;
+            self.is_witnessed = true;
+        }
+        self.store.judge_clock(now)
+    }
+
     fn make_epoch(&mut self) -> Result<(), StoreError> {
         let Some(every) = self.options.epoch_every else {
             return Ok(());
         };
-        if self.sender.as_ref().is_some_and(Sender::is_halted) {
+        let is_halted = self.sender.as_ref().is_some_and(Sender::is_halted);
+        if is_halted || self.store.group().end().is_some() {
             return Ok(());
         }
         let now = (self.options.clock)();
         let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-        if now
-            < self
-                .last_epoch
-                .max(last_epoch(&self.store))
-                .saturating_add(every)
-        {
+        let last = self.last_epoch.max(last_epoch(&self.store));
+        if now < last.saturating_add(every) {
             return Ok(());
         }
-        let knows = self.sender.as_ref().is_some_and(Sender::knows_time);
-        let when = EpochStart {
-            far: knows,
-            ..EpochStart::now(now)
-        };
         let made = self
             .store
-            .revoke_queued(&self.issuer, when, &mut |_, _| true)?;
+            .revoke_queued(&self.issuer, EpochStart::now(now), &mut |_, _| true)?;
         for epoch in made {
             count(&self.metrics.epochs);
             self.last_epoch = now;
@@ -402,7 +438,7 @@ impl<R: CryptoRng> Worker<R> {
     /// Shows what is published.
     fn show(&mut self) -> Result<(), StoreError> {
         let bytes = self.store.group_bytes()?;
-        if !self.feed.borrow().is_of(self.store.group()) {
+        if !self.feed.borrow().is_of(&bytes) {
             let feed = Arc::new(feed_of(&self.store, &bytes)?);
             self.feed.send_replace(feed);
         }
@@ -411,15 +447,10 @@ impl<R: CryptoRng> Worker<R> {
         Ok(())
     }
 
-    /// The next turn publishes, and takes the trouble back if that succeeds.
-    fn failed(&mut self, error: &StoreError) {
-        count(&self.metrics.failures);
-        self.dirty = true;
-        self.set_trouble(Some(error.to_string()));
-    }
-
     /// Keeps what is wrong, and tells it once.
-    fn set_trouble(&self, trouble: Option<String>) {
+    fn tell_trouble(&self) {
+        let unwritten = self.unwritten.as_ref().map(|(why, _)| why);
+        let trouble = unwritten.or_else(|| self.failing.values().next()).cloned();
         let mut kept = self.trouble.write().unwrap_or_else(PoisonError::into_inner);
         if *kept != trouble {
             match &trouble {

@@ -1,5 +1,6 @@
 //! What a trustee's operator sees and decides.
 
+use clew_wire::WallTime;
 use std::time::Instant;
 
 /// What a matter is.
@@ -41,6 +42,8 @@ pub struct Matter {
 pub struct Packet {
     /// Its number in the capture, from 1.
     pub frame: u64,
+    /// When it was recorded, as the capture says.
+    pub time: Option<WallTime>,
     /// Length in bytes.
     pub bytes: usize,
     /// From where to where, as far as it can be read.

@@ -6,7 +6,7 @@ mod state;
 
 use super::{Docket, DocketError, Kind, Metrics};
 use crate::http::{Pin, Problem};
-use crate::metrics::{count, gauge};
+use crate::metrics::{count, gauge, page};
 use crate::pages::{FOLDER, Guarded, Guest, Link, Logins, Refused, entrance, page_again, style};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -198,10 +198,10 @@ async fn health(State(pages): State<TrusteePages>) -> Result<&'static str, Probl
     }
 }
 
-async fn metrics(State(pages): State<TrusteePages>) -> String {
+async fn metrics(State(pages): State<TrusteePages>) -> Response {
     let silence = silence(&pages).as_secs();
     let help = "Seconds since the manager's board was read.";
-    pages.metrics.text() + &gauge("trustee", "silence_seconds", help, silence)
+    page(&(pages.metrics.text() + &gauge("trustee", "silence_seconds", help, silence)))
 }
 
 /// Sends whoever is not logged in to the login.

@@ -1,6 +1,7 @@
 //! A trustee's directory in memory, for tests.
 
 use super::{Docket, DocketError, Kind, Matter, Ordered, Packet, Packets, Standing};
+use clew_wire::WallTime;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -73,6 +74,7 @@ impl Docket for FakeDocket {
         self.matter(Kind::Request, id)?;
         let first = vec![Packet {
             frame: 1,
+            time: Some(WallTime::from_nanos(1_800_000_000_000_000_000)),
             bytes: 60,
             flow: "192.0.2.1:1 > 192.0.2.2:2".to_owned(),
             is_covered: true,

@@ -4,7 +4,6 @@
 mod routes;
 
 use crate::database::{self, Kind, StorageError};
-use crate::log::make_dir;
 use clew_keys::LogKeyFile;
 use clew_keys::files::{IfExists, MODE_PUBLIC, MODE_SECRET, write_atomically};
 use clew_log::{AddCheckpoint, Cosignature, KeyKind, Note, Refusal, VerifierKey, Witnessed};
@@ -53,7 +52,10 @@ impl WitnessStore {
     /// # Errors
     /// The directory exists, or cannot be written.
     pub fn create(dir: &Path, key: &LogKeyFile, text: &str) -> Result<(), StorageError> {
-        make_dir(dir)?;
+        database::make_dir(dir, || Self::fill(dir, key, text))
+    }
+
+    fn fill(dir: &Path, key: &LogKeyFile, text: &str) -> Result<(), StorageError> {
         let put = |name: &str, bytes: &[u8], mode| {
             let path = dir.join(name);
             let written = write_atomically(&path, bytes, mode, IfExists::Refuse);

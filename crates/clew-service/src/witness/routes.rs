@@ -2,6 +2,7 @@
 
 use super::{NotCosigned, WitnessStore};
 use crate::http::Problem;
+use crate::metrics::{line, page};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -171,21 +172,15 @@ async fn newest(State(shared): State<Arc<Shared>>, Path(origin): Path<String>) -
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let counted = [
-        ("cosigned", "Checkpoints cosigned", &shared.cosigned),
-        ("refused", "Requests refused by a rule", &shared.refused),
+        ("cosigned", "Checkpoints cosigned.", &shared.cosigned),
+        ("refused", "Requests refused by a rule.", &shared.refused),
         (
             "inconsistent",
-            "Signed checkpoints that were not consistent",
+            "Signed checkpoints that were not consistent.",
             &shared.inconsistent,
         ),
     ];
-    let mut text = String::new();
-    for (name, help, count) in counted {
-        let count = count.load(Relaxed);
-        text.push_str(&format!(
-            "# HELP clew_witness_{name}_total {help}.\n# TYPE clew_witness_{name}_total counter\n\
-             clew_witness_{name}_total {count}\n"
-        ));
-    }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+    let each = counted.iter();
+    let text = each.map(|(name, help, count)| line("witness", name, help, count));
+    page(&text.collect::<String>())
 }

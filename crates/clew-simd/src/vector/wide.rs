@@ -38,3 +38,47 @@ pub fn splat(word: u64) -> V {
 pub fn add(a: V, b: V) -> V {
     _mm512_add_epi64(a, b)
 }
+
+/// Rows for columns.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub fn transposed(rows: [V; 8]) -> [V; 8] {
+    let [a, b, c, d, e, f, g, h] = rows;
+    let even = quarters([
+        _mm512_unpacklo_epi64(a, b),
+        _mm512_unpacklo_epi64(c, d),
+        _mm512_unpacklo_epi64(e, f),
+        _mm512_unpacklo_epi64(g, h),
+    ]);
+    let odd = quarters([
+        _mm512_unpackhi_epi64(a, b),
+        _mm512_unpackhi_epi64(c, d),
+        _mm512_unpackhi_epi64(e, f),
+        _mm512_unpackhi_epi64(g, h),
+    ]);
+    [
+        even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3],
+    ]
+}
+
+/// Rows for columns, of quarters of vectors.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn quarters([a, b, c, d]: [V; 4]) -> [V; 4] {
+    const EVEN: i32 = 0x88;
+    const ODD: i32 = 0xdd;
+    let (first, second) = (
+        _mm512_shuffle_i64x2::<EVEN>(a, b),
+        _mm512_shuffle_i64x2::<EVEN>(c, d),
+    );
+    let (third, fourth) = (
+        _mm512_shuffle_i64x2::<ODD>(a, b),
+        _mm512_shuffle_i64x2::<ODD>(c, d),
+    );
+    [
+        _mm512_shuffle_i64x2::<EVEN>(first, second),
+        _mm512_shuffle_i64x2::<EVEN>(third, fourth),
+        _mm512_shuffle_i64x2::<ODD>(first, second),
+        _mm512_shuffle_i64x2::<ODD>(third, fourth),
+    ]
+}

@@ -4,13 +4,12 @@
 mod rule;
 
 pub(crate) use rule::BEFORE;
-pub use rule::{Unapproved, rule_name, rule_number};
+pub use rule::{Unapproved, may_pass, rule_name, rule_number};
 
 use crate::policy::{Policy, Waivable};
 use crate::rules::Case;
 use clew_evidence::{GroupLog, Question, Request, WallTime, Warrant, WarrantError, WarrantRule};
-use clew_group::quorum::Trustee;
-use clew_log::entry::{Answer, Asks, Body, Filed, Logged, Seal, warrant_hash};
+use clew_log::entry::{Answer, Asks, Body, Filed, Logged, Seal, Trusteeship, warrant_hash};
 use clew_log::{AddCheckpoint, Checkpoint, Proof, tree};
 use sha2::{Digest, Sha256};
 
@@ -72,7 +71,7 @@ pub enum Step {
 /// The first rule that is broken.
 pub fn check(
     case: Case<'_>,
-    trustee: Trustee,
+    by: Trusteeship,
     step: Step,
     kept: Option<Seen>,
     now: WallTime,
@@ -123,7 +122,7 @@ pub fn check(
     }
     if step == Step::Give {
         let proof = shown.decision.ok_or(Unapproved::LogDecision)?;
-        reading.decision(case, proof, author.signs.as_bytes(), trustee)?;
+        reading.decision(case, proof, author.signs.as_bytes(), by)?;
     }
     let (size, root) = reading.last.ok_or(Unapproved::LogMissing)?;
     let seen = Seen {
@@ -214,7 +213,7 @@ impl Reading<'_> {
         case: Case<'_>,
         proof: &Proof,
         author: &[u8; 32],
-        trustee: Trustee,
+        by: Trusteeship,
     ) -> Result<(), Unapproved> {
         let logged = self.entry(case, proof).map_err(|error| match error {
             Unapproved::LogEntry => Unapproved::LogDecision,
@@ -223,7 +222,7 @@ impl Reading<'_> {
         let place = case.request.log.map_or(0, |place| place.get());
         let yes = Body::Decision {
             place,
-            trustee: trustee.index(),
+            by,
             answer: Answer::Yes,
         };
         match logged.entry.author == *author && logged.entry.body == yes {

@@ -19,7 +19,8 @@ pub enum Step {
     Wait,
     /// All trustees have their keys: delete the state.
     Over,
-    /// Somebody broke a rule, and the posts say who: delete nothing, do nothing more.
+    /// Somebody broke a rule, and the posts say who: delete nothing, do nothing more, unless the group file
+    /// gets a record with what was dealt.
     Stopped,
 }
 
@@ -54,8 +55,16 @@ impl State {
         if !has(POST_HELLO) {
             return Ok(Step::Say(POST_HELLO, self.hello().payload().to_vec()));
         }
+        if round.is_over() {
+            return Ok(Step::Over);
+        }
         match round.standing() {
-            Standing::Stopped(_) => Ok(Step::Stopped),
+            // What somebody posts when the key is in force takes nobody's share of it.
+            Standing::Stopped(_) => Ok(match self.finish(proposal, round, own) {
+                Ok(Step::Wait) if has(POST_FINISHED) => Step::Wait,
+                Ok(step @ (Step::Keep(_) | Step::Say(..))) => step,
+                _ => Step::Stopped,
+            }),
             Standing::Hellos(_) => Ok(Step::Wait),
             Standing::Deals(_) if self.dealer().is_some() && !has(POST_DEAL) => {
                 let deal = self.deal(plan, own.old, &round.hellos(), rng)?;
@@ -75,7 +84,6 @@ impl State {
                 }
             }
             Standing::Checks(_) => Ok(Step::Wait),
-            Standing::Ready(_) if round.is_over() => Ok(Step::Over),
             Standing::Ready(_) => self.finish(proposal, round, own),
         }
     }

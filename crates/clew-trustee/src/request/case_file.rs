@@ -19,6 +19,8 @@ pub struct CaseFile {
     pub place: NonZeroU64,
     /// Frame number, in the capture, of the packet that is asked about. From 1.
     pub frame: u32,
+    /// The packet's frame number in the capture from which the requester copied it; 0 if it does not say.
+    pub original: u32,
     /// Salt of the warrant's hash in the log.
     pub salt: [u8; 32],
     /// Text of the warrant, at most 65,535 bytes.
@@ -81,6 +83,7 @@ impl CaseFile {
         let mut out = DOMAIN.to_vec();
         out.extend(self.place.get().to_be_bytes());
         out.extend(self.frame.to_be_bytes());
+        out.extend(self.original.to_be_bytes());
         out.extend(self.salt);
         out.extend(u16::try_from(self.warrant.len()).ok()?.to_be_bytes());
         out.extend(self.warrant.as_bytes());
@@ -99,7 +102,7 @@ impl CaseFile {
         let is_case = fields.take(DOMAIN.len())? == DOMAIN;
         let place = NonZeroU64::new(fields.u64()?)?;
         let frame = fields.u32().filter(|frame| is_case && *frame > 0)?;
-        let salt = fields.array()?;
+        let (original, salt) = (fields.u32()?, fields.array()?);
         let length = usize::from(fields.u16()?);
         let warrant = std::str::from_utf8(fields.take(length)?).ok()?.to_owned();
         let length = usize::from(fields.u16()?);
@@ -112,6 +115,7 @@ impl CaseFile {
         (!capture.is_empty()).then_some(Self {
             place,
             frame,
+            original,
             salt,
             warrant,
             machine,
@@ -128,6 +132,7 @@ pub(crate) mod tests {
         CaseFile {
             place: NonZeroU64::new(7).unwrap(),
             frame: 3,
+            original: 9,
             salt: [9; 32],
             warrant: "warrant".to_owned(),
             machine: Some(CaseMachine {

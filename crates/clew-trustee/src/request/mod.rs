@@ -15,6 +15,8 @@ mod view;
 
 pub use case_file::{CASE_BYTES_MAX, CaseFile, CaseMachine};
 pub use message::{CASE_KIND, Message, Posted};
-pub use progress::{Decided, Event, Filing, Happened, Progress, RequestState, decided};
+pub use progress::{
+    Decided, Event, Filing, Happened, Progress, RequestState, decided, is_delivered,
+};
 pub use sealing::{open_share, sealed_share};
 pub use view::{ATTEMPTS_MAX, Done, RequestView, Todo};

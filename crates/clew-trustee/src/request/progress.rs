@@ -2,6 +2,7 @@
 //! the log, and the time.
 
 use super::{Message, Posted};
+use crate::approval::may_pass;
 use clew_evidence::WallTime;
 use clew_log::entry::{Answer, Body, Logged};
 use clew_log::{Policy, Proof, tree};
@@ -37,6 +38,8 @@ pub struct Filing {
     pub is_match: bool,
     /// When its warrant expires.
     pub expires: WallTime,
+    /// The first epoch of the opening key of the packet's epoch: whose trustees decide.
+    pub since: u32,
     /// How many trustees are needed.
     pub threshold: u8,
     /// How many there are.
@@ -104,6 +107,8 @@ pub enum Happened {
     Reviewed,
     /// A trustee checked it, and this rule failed.
     Faulted(u8),
+    /// A trustee checked it, and this rule does not hold yet: it looks again.
+    Postponed(u8),
     /// A trustee said yes.
     Approved,
     /// A trustee refused, by this rule.
@@ -126,12 +131,12 @@ pub struct Progress {
 }
 
 /// Returns the decisions about the request at `place` whose proofs hold, one of each entry, in the log's
-/// order. `now` is in seconds since 1970.
+/// order: those of trustees of the opening key that began with epoch `since`. `now` is in seconds since 1970.
 pub fn decided(
     posts: &[Posted],
     policy: &Policy,
     group: &[u8; 16],
-    place: u64,
+    (place, since): (u64, u32),
     now: u64,
 ) -> Vec<Decided> {
     let proofs = posts.iter().filter_map(|post| match &post.message {
@@ -142,18 +147,18 @@ pub fn decided(
         let logged = entry(proof, policy, group, now).filter(|one| one.entry.author == author)?;
         let Body::Decision {
             place: of,
-            trustee,
+            by,
             answer,
         } = logged.entry.body
         else {
             return None;
         };
-        (of == place).then_some((
+        (of == place && by.since == since).then_some((
             proof.index,
             Decided {
                 place: proof.index,
                 logged: logged.logged,
-                trustee,
+                trustee: by.index,
                 author,
                 answer,
             },
@@ -161,6 +166,36 @@ pub fn decided(
     });
     let by_place: BTreeMap<u64, Decided> = decided.collect();
     by_place.into_values().collect()
+}
+
+/// Returns whether the log has a result of the request that `requester` filed at `place`: nothing is left to do
+/// about it. `now` is in seconds since 1970.
+pub fn is_delivered(
+    posts: &[Posted],
+    policy: &Policy,
+    group: &[u8; 16],
+    (place, requester): (u64, [u8; 32]),
+    now: u64,
+) -> bool {
+    posts.iter().any(|post| match &post.message {
+        Message::Result(proof) => result(proof, policy, group, (place, requester), now).is_some(),
+        _ => false,
+    })
+}
+
+/// When the log added the requester's result, and its hash.
+fn result(
+    proof: &Proof,
+    policy: &Policy,
+    group: &[u8; 16],
+    of: (u64, [u8; 32]),
+    now: u64,
+) -> Option<(WallTime, [u8; 32])> {
+    let logged = entry(proof, policy, group, now)?;
+    let Body::Result { place, evidence } = logged.entry.body else {
+        return None;
+    };
+    ((place, logged.entry.author) == of).then_some((logged.logged, evidence))
 }
 
 /// The signed entry of this group that a proof leads to.
@@ -177,23 +212,24 @@ impl Progress {
     /// without a proof that holds, a post of somebody else than its trustee. `now` is in seconds since
     /// 1970.
     pub fn of(filing: &Filing, posts: &[Posted], policy: &Policy, now: u64) -> Self {
-        let decided = decided(posts, policy, &filing.group, filing.place, now);
-        let seen = Seen {
+        let of = (filing.place, filing.since);
+        let decided = decided(posts, policy, &filing.group, of, now);
+        let reading = Reading {
             filing,
             posts,
             decided: &decided,
             policy,
             now,
         };
-        let events = seen.events();
+        let events = reading.events();
         Self {
-            state: seen.state(&events),
+            state: reading.state(&events),
             events,
         }
     }
 }
 
-struct Seen<'a> {
+struct Reading<'a> {
     filing: &'a Filing,
     posts: &'a [Posted],
     decided: &'a [Decided],
@@ -201,7 +237,7 @@ struct Seen<'a> {
     now: u64,
 }
 
-impl Seen<'_> {
+impl Reading<'_> {
     fn events(&self) -> Vec<Event> {
         let filed = Event {
             time: Some(self.filing.logged),
@@ -230,6 +266,7 @@ impl Seen<'_> {
                 place: None,
                 what: match answer {
                     Answer::Yes => Happened::Reviewed,
+                    Answer::No(rule) if may_pass(*rule) => Happened::Postponed(*rule),
                     Answer::No(rule) => Happened::Faulted(*rule),
                 },
             }),
@@ -269,11 +306,22 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether nobody else has decisions as this trustee in the log.
+    /// Whether nobody else speaks as this trustee, and the author as no other: in the log, or else in reviews.
     fn of_trustee(&self, post: &Posted, trustee: u8) -> bool {
         let mut decided = self.decided.iter();
-        let others = decided.any(|one| one.trustee == trustee && one.author != post.author);
-        !others && post.author != self.filing.requester
+        let mut is_said = false;
+        let others = decided.any(|one| {
+            is_said |= (one.trustee, one.author) == (trustee, post.author);
+            (one.trustee == trustee) != (one.author == post.author)
+        });
+        let mut posts = self.posts.iter();
+        let claimed = posts.any(|other| match &other.message {
+            Message::Reviewed { trustee: of, .. } => {
+                (of.index() == trustee) != (other.author == post.author)
+            }
+            _ => false,
+        });
+        !others && (is_said || !claimed) && post.author != self.filing.requester
     }
 
     /// As which trustee an author said yes.
@@ -284,13 +332,10 @@ impl Seen<'_> {
     }
 
     fn result(&self, proof: &Proof) -> Option<Event> {
-        let logged = entry(proof, self.policy, &self.filing.group, self.now)?;
-        let Body::Result { place, evidence } = logged.entry.body else {
-            return None;
-        };
-        let is_of = place == self.filing.place && logged.entry.author == self.filing.requester;
-        is_of.then_some(Event {
-            time: Some(logged.logged),
+        let of = (self.filing.place, self.filing.requester);
+        let (time, evidence) = result(proof, self.policy, &self.filing.group, of, self.now)?;
+        Some(Event {
+            time: Some(time),
             trustee: None,
             place: Some(proof.index),
             what: Happened::Delivered(evidence),
@@ -316,7 +361,14 @@ impl Seen<'_> {
             RequestState::Refused
         } else if have > 0 {
             RequestState::Approved { have, need }
-        } else if !by(|what| matches!(what, Happened::Reviewed | Happened::Faulted(_))).is_empty() {
+        } else if !by(|what| {
+            matches!(
+                what,
+                Happened::Reviewed | Happened::Faulted(_) | Happened::Postponed(_)
+            )
+        })
+        .is_empty()
+        {
             RequestState::Reviewed
         } else {
             RequestState::Filed

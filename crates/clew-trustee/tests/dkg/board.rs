@@ -2,6 +2,7 @@
 //! killed at every step, and cheats that all honest ones name alike.
 
 use crate::forge::{Parts, Secrets};
+use crate::groups::Manager;
 use crate::run::{plan, rng, who};
 use clew_evidence::GroupFile;
 use clew_keys::post::{BoardId, Post};
@@ -78,6 +79,59 @@ impl Machine {
             _ => None,
         }
     }
+}
+
+/// A fault that comes when the key is in force takes nobody's share of it, and the states go at the end.
+#[test]
+fn a_late_fault_takes_no_share_of_a_key_in_force() {
+    let proposal = proposal(plan(2, 3, 1));
+    let mut machines: Vec<_> = (1..=3).map(|i| Machine::new(&proposal, i)).collect();
+    let mut posts = Vec::new();
+    for _ in 0..3 {
+        let said: Vec<_> = machines
+            .iter_mut()
+            .filter_map(|machine| machine.step(&proposal, &posts, 7))
+            .collect();
+        posts.extend(said);
+    }
+    let dealing = Round::read(&proposal, &posts).ready().unwrap();
+    let before = posts.clone();
+    let group = Manager::found(&dealing).group();
+    let other = State::begin(proposal.plan(), Some(who(1)), None, &mut rng(99)).unwrap();
+    let hello = other.hello().payload().to_vec();
+    posts.push(signed(&proposal, 1, POST_HELLO, hello));
+    let complaint = [&[2][..], b"dealt-share"].concat();
+    posts.push(signed(&proposal, 1, POST_COMPLAINT, complaint));
+    assert!(matches!(
+        Round::read(&proposal, &posts).standing(),
+        Standing::Stopped(_)
+    ));
+    let step = |index: u8, posts: &[Post], kept, group: &GroupFile| {
+        let mut state = State::from_payload(&machines[usize::from(index) - 1].state).unwrap();
+        let own = Own {
+            author: author(index).public().signs.to_bytes(),
+            old: None,
+            kept,
+            group,
+        };
+        let round = Round::read(&proposal, posts);
+        state.step(&proposal, &round, &own, &mut rng(1)).unwrap()
+    };
+    let other_group = GroupFile::from_bytes(GROUP).unwrap();
+    assert!(matches!(step(3, &posts, None, &other_group), Step::Stopped));
+    for index in 1..=3 {
+        let Step::Keep(key) = step(index, &posts, None, &group) else {
+            unreachable!("trustee {index} has no key")
+        };
+        let Step::Say(kind, body) = step(index, &posts, Some(key.since), &group) else {
+            unreachable!("trustee {index} does not say it")
+        };
+        assert!(!matches!(step(index, &posts, None, &group), Step::Over));
+        posts.push(signed(&proposal, index, kind, body));
+    }
+    assert!(matches!(step(3, &posts, None, &group), Step::Over));
+    // Without a record in the group file, the fault stops the run as ever.
+    assert!(Round::read(&proposal, &before).ready().is_some());
 }
 
 /// What a reader is shown: all posts, some twice, in any order, some not yet.

@@ -5,7 +5,7 @@ use clew_evidence::{GroupId, Question, Request, Share, Step, WallTime};
 use clew_group::curve::G1;
 use clew_group::quorum::{Blind, BlindCommitment, Set, Trustee};
 use clew_group::{EpochId, Scheme};
-use clew_log::entry::{Answer, Asks, Body, Filed, Seal};
+use clew_log::entry::{Answer, Asks, Body, Filed, Seal, Trusteeship};
 use clew_trustee::request::{
     Done, Filing, Message, Posted, Progress, RequestState, RequestView, Todo, decided,
 };
@@ -18,6 +18,11 @@ const EXPIRES: u64 = 1_000_000;
 
 pub fn trustee(index: u8) -> Trustee {
     Trustee::new(index).unwrap()
+}
+
+/// As trustee of the group's first opening key.
+pub fn held(index: u8) -> Trusteeship {
+    Trusteeship { since: 0, index }
 }
 
 pub fn at(second: u64) -> WallTime {
@@ -70,6 +75,7 @@ impl World {
                 requester: author(REQUESTER),
                 is_match,
                 expires: at(EXPIRES),
+                since: 0,
                 threshold: 2,
                 trustees: 3,
             },
@@ -84,15 +90,19 @@ impl World {
     }
 
     pub fn decide(&mut self, by: u8, as_trustee: u8, answer: Answer) {
+        self.decide_as(by, held(as_trustee), answer);
+    }
+
+    pub fn decide_as(&mut self, key: u8, by: Trusteeship, answer: Answer) {
         self.clock += 1;
         let body = Body::Decision {
             place: self.filing.place,
-            trustee: as_trustee,
+            by,
             answer,
         };
-        let place = self.log.add(body, &secret(by), self.clock);
+        let place = self.log.add(body, &secret(key), self.clock);
         let proof = self.log.proof(place);
-        self.say(by, Message::Decision(proof));
+        self.say(key, Message::Decision(proof));
     }
 
     pub fn share(&mut self, by: u8, as_trustee: u8, attempt: u8) {
@@ -135,7 +145,7 @@ impl World {
 
     /// What the trustee does next, as it sees the board.
     pub fn todo(&self, own: u8, done: &Done, posts: &[Posted]) -> Todo {
-        let decided = decided(posts, &policy(), &GROUP, self.filing.place, 100);
+        let decided = decided(posts, &policy(), &GROUP, (self.filing.place, 0), 100);
         let view = RequestView {
             own: trustee(own),
             requester: self.filing.requester,
@@ -224,7 +234,13 @@ fn run(is_match: bool, seed: u64) -> World {
         let index = own as u8 + 1;
         world.turn(index, &mut done[own as usize], is_killed, &seen);
         let is_unset = !world.posts.iter().any(|post| post.message.kind() == 37);
-        let yes = decided(&world.posts, &policy(), &GROUP, world.filing.place, 100);
+        let yes = decided(
+            &world.posts,
+            &policy(),
+            &GROUP,
+            (world.filing.place, 0),
+            100,
+        );
         if is_match && is_unset && yes.len() >= 2 {
             let two = yes[..2].iter().map(|one| trustee(one.trustee));
             let set = Set::of(two).unwrap();

@@ -1,9 +1,9 @@
 //! Each state of a request, and who cannot bring it about.
 
 use super::log::secret;
-use super::run::{REQUESTER, World, at, author, trustee};
+use super::run::{REQUESTER, World, at, author, held, trustee};
 use clew_group::quorum::Set;
-use clew_log::entry::{Answer, Body};
+use clew_log::entry::{Answer, Body, Trusteeship};
 use clew_trustee::request::{Done, Happened, Message, RequestState, Todo};
 
 const STRANGER: u8 = 60;
@@ -70,6 +70,27 @@ fn a_request_is_refused_when_too_few_are_left() {
     assert_eq!(world.state(), RequestState::Approved { have: 1, need: 2 });
 }
 
+/// Trustees of another opening key have no share of this packet's: their word is not counted, nor kept apart.
+#[test]
+fn trustees_of_another_opening_key_do_not_count() {
+    let mut world = World::new(false);
+    let of_later = |index| Trusteeship { since: 4, index };
+    world.decide(1, 1, Answer::Yes);
+    world.decide_as(7, of_later(2), Answer::Yes);
+    world.decide_as(8, of_later(3), Answer::No(27));
+    world.decide_as(9, of_later(1), Answer::No(27));
+    let approved = RequestState::Approved { have: 1, need: 2 };
+    assert_eq!(world.state(), approved);
+    world.share(7, 2, 0);
+    world.decide(2, 2, Answer::Yes);
+    world.share(2, 2, 0);
+    let approved = RequestState::Approved { have: 2, need: 2 };
+    assert_eq!(world.state(), approved);
+    // The packet's epoch may be the later key's.
+    world.filing.since = 4;
+    assert_eq!(world.state(), RequestState::Refused);
+}
+
 #[test]
 fn what_the_log_does_not_show_does_not_count() {
     let mut world = yes_by_two(false);
@@ -84,7 +105,7 @@ fn what_the_log_does_not_show_does_not_count() {
     let mut other = World::new(false);
     let body = Body::Decision {
         place: other.filing.place,
-        trustee: 1,
+        by: held(1),
         answer: Answer::Yes,
     };
     let place = other.log.add(body, &secret(1), 9);
@@ -100,7 +121,7 @@ fn what_the_log_does_not_show_does_not_count() {
     let place = third.log.add(
         Body::Decision {
             place: 9,
-            trustee: 1,
+            by: held(1),
             answer: Answer::Yes,
         },
         &secret(1),
@@ -204,4 +225,36 @@ fn a_review_is_its_trustees() {
             .any(|event| event.what == Happened::Faulted(17))
     );
     assert_ne!(author(STRANGER), author(1));
+    // Before anybody decided: whoever speaks as two, or as another who speaks too, is not believed.
+    let mut world = World::new(false);
+    world.say(1, faulted(1));
+    assert_eq!(world.state(), RequestState::Reviewed);
+    world.say(3, faulted(1));
+    assert_eq!(world.state(), RequestState::Filed);
+    world.say(3, faulted(3));
+    assert_eq!(world.state(), RequestState::Filed);
+    world.decide(1, 1, Answer::Yes);
+    let told = |world: &World| world.progress(100).events.len();
+    assert_eq!(told(&world), 3, "filed, reviewed and approved by 1");
+}
+
+/// A rule that may hold later is no fault of the request, and the last word counts for nothing more.
+#[test]
+fn a_passing_rule_is_said_as_such() {
+    let mut world = World::new(false);
+    for (second, rule) in [(3, 21), (4, 17)] {
+        let answer = Answer::No(rule);
+        let (time, trustee) = (at(second), trustee(1));
+        world.say(
+            1,
+            Message::Reviewed {
+                time,
+                trustee,
+                answer,
+            },
+        );
+    }
+    let events = world.progress(100).events;
+    let what: Vec<_> = events.iter().map(|event| event.what).collect();
+    assert_eq!(what[1..], [Happened::Postponed(21), Happened::Faulted(17)]);
 }

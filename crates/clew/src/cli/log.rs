@@ -281,9 +281,9 @@ pub struct LogAnchorRing {
 }
 
 const ANCHOR_RING_HELP: &str = "\
-Each file FILE.pcapng gets FILE.pcapng.anchor, once the log's witnesses cosigned its entry. While the
-log does not answer, files wait; they are anchored later, in their order. The proof of a file that the
-ring removed is removed, too: clew log prove writes it again.";
+Each file FILE.pcapng gets FILE.pcapng.anchor, once the log's witnesses cosigned its entry. While
+the log does not answer, files wait; they are anchored later, in their order. The proof of a file
+that the ring removed is removed, too: clew log prove writes it again.";
 
 /// `clew log result`
 #[derive(Args, Debug)]

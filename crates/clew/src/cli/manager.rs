@@ -14,8 +14,9 @@ use std::time::Duration;
 const SERVE_HELP: &str = "\
 Devices join with clew enrol --manager URL and follow epochs with clew update --manager URL. The URL
 that is printed has the fingerprint of the service's own certificate: give it to devices as it is.
-If the group has a log, machines, epochs and authors get into it by themselves. A log that clew group
-create --with-log made is served below the same URL, at /log/.
+If the group has a log, machines, epochs and authors get into it by themselves. A log that
+clew group create --with-log made is served below the same URL, at /log/. Its own URL is printed,
+too.
 Other commands may work on DIR meanwhile. Give --listen an address that devices reach, or --address
 what reaches it. --listen 0.0.0.0:4910 takes connections to all addresses.";
 
@@ -32,14 +33,14 @@ The backup has the names of all machines. It never has the shares of trustees. W
 keep issuer/issuer.key of DIR elsewhere: without it nobody can enrol or revoke.";
 
 const RESTORE_HELP: &str = "\
-An older backup would revive machines that were revoked since. Give --published the newest group file,
-from a device or a web server. To change the database of a store, stop its service, then run clew manager
-backup --with-keys and clew manager restore --database.";
+An older backup would revive machines that were revoked since. Give --published the newest group
+file, from a device or a web server. To change the database of a store, stop its service, then run
+clew manager backup --with-keys and clew manager restore --database.";
 
 /// What to know of a link.
 pub const LOGIN_HELP: &str = "\
-Open the link in a browser within two minutes. Whoever has it logs in once, so give it to nobody. The
-browser warns about the service's own certificate: compare its fingerprint with that of the URL.";
+Open the link in a browser within two minutes. Whoever has it logs in once, so give it to nobody.
+The browser warns about the service's own certificate: compare its fingerprint with that of the URL.";
 
 /// `clew manager`
 #[derive(Subcommand, Debug)]
@@ -64,6 +65,10 @@ pub enum Manager {
     Backup(ManagerBackup),
     /// Make a group's directory from a backup
     Restore(ManagerRestore),
+    /// Take over what was published since the backup that a store was restored from
+    CatchUp(ManagerCatchUp),
+    /// Compare this host's clock with what the store has seen
+    Clock(ManagerClock),
     /// Show or set for how long names, joins and posts are kept
     Retention(ManagerRetention),
     /// Delete what is past its time by the rule of retention
@@ -80,9 +85,12 @@ pub struct ManagerAdmit {
     /// What the author is
     #[arg(long, value_enum)]
     pub role: AuthorRole,
-    /// Index of the trustee (1 to 32). The key that had it is dismissed
+    /// Index of the trustee (1 to 32): its share of one opening key, which no other key then has
     #[arg(long, value_name = "I", required_if_eq("role", "trustee"), value_parser = clap::value_parser!(u8).range(1..=32))]
     pub index: Option<u8>,
+    /// First epoch of the opening key whose share the trustee holds [default: that of the newest one]
+    #[arg(long, value_name = "EPOCH", requires = "index")]
+    pub since: Option<u32>,
     /// Name of the author in this group [default: the name in its key]
     #[arg(long)]
     pub name: Option<Name>,
@@ -231,6 +239,45 @@ pub struct ManagerRestore {
     pub unlock: Unlock,
 }
 
+const CATCH_UP_HELP: &str = "\
+For a store that was restored from a backup, and of which no other copy is in use: two managers of one
+group make two histories, which every reader refuses. DIR/public/group.clew, which clew manager restore
+--published put there, has to be the newest group file that anybody has.
+Epochs, checkpoints and revocations come back; of machines that were enrolled since the backup only what
+the group's log has: the hashes of their rows. Nobody can name them, so enrol them again and run clew
+group rebase, which locks their old keys out. Invitations, authors and posts since the backup are lost.";
+
+/// `clew manager catch-up`
+#[derive(Args, Debug)]
+#[command(after_help = CATCH_UP_HELP)]
+pub struct ManagerCatchUp {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Address of the group's log, or of a copy of it [default: the address of clew manager set-log]
+    #[arg(long, value_name = "URL")]
+    pub log_url: Option<ServiceUrl>,
+    /// What decrypts the issuer key.
+    #[command(flatten)]
+    pub unlock: Unlock,
+}
+
+const CLOCK_HELP: &str = "\
+No machine is enrolled or revoked and nothing is deleted while the clock cannot be believed: what is
+dated wrongly cannot be taken back. Look at another clock before you confirm this one.
+
+Exit status: 0 believed, 1 not, 2 could not tell, or bad usage";
+
+/// `clew manager clock`
+#[derive(Args, Debug)]
+#[command(after_help = CLOCK_HELP)]
+pub struct ManagerClock {
+    /// Group's directory
+    pub dir: PathBuf,
+    /// Say that this host's clock is right
+    #[arg(long)]
+    pub confirm: bool,
+}
+
 /// Reads `I=FILE`.
 fn seat(text: &str) -> Result<(u8, PathBuf), String> {
     let read = text.split_once('=');
@@ -299,9 +346,9 @@ pub struct ManagerLogin {
     /// Group's directory, on the manager's host: log in as the manager
     #[arg(conflicts_with_all = ["manager", "key"], required_unless_present = "manager")]
     pub dir: Option<PathBuf>,
-    /// Where the manager of DIR listens
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4910", value_parser = parse_address)]
-    pub at: SocketAddr,
+    /// Where the manager of DIR listens [default: the address that its service told last]
+    #[arg(long, value_name = "ADDR", value_parser = parse_address)]
+    pub at: Option<SocketAddr>,
     /// Address of the manager, with its fingerprint: log in as an author
     #[arg(long, value_name = "URL", requires = "key")]
     pub manager: Option<ServiceUrl>,

@@ -33,15 +33,15 @@ pub use log::{
     LogUnseal, LogVerify, LogWitness, Reached,
 };
 pub use manager::{
-    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCheck, ManagerDismiss,
-    ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore, ManagerRetention, ManagerServe,
-    ManagerSetLog,
+    AuthorRole, Manager, ManagerAdmit, ManagerAuthors, ManagerBackup, ManagerCatchUp, ManagerCheck,
+    ManagerClock, ManagerDismiss, ManagerLogin, ManagerPlan, ManagerPrune, ManagerRestore,
+    ManagerRetention, ManagerServe, ManagerSetLog,
 };
 pub use request::{Request, RequestFetch, RequestFile, RequestStatus};
 pub use trustee::{
     GroupPlan, GroupReopen, InPlan, Trustee, TrusteeAnswer, TrusteeBegin, TrusteeCheck,
     TrusteeDeal, TrusteeFinish, TrusteeInit, TrusteeList, TrusteeLogin, TrusteeRefuse,
-    TrusteeServe,
+    TrusteeServe, TrusteeSetManager,
 };
 pub use tunnel::{
     AuthenticatorNames, Serving, Tunnel, TunnelConnect, TunnelDirectory, TunnelKeygen,

@@ -16,7 +16,7 @@ An investigator asks a group's trustees through its manager. Every step can be r
                        --witness VKEY in.pcap --packet 7 -o case
   2. clew request status case --key police.key --wait
   3. clew request fetch case --key police.key --register REGISTER -o opening.txt
-  4. clew judge --group group.clew opening.txt in.pcap --request case/request.txt --witness VKEY
+  4. clew bundle --group group.clew opening.txt in.pcap --case case -o case.zip
 The request is in the group's log before a trustee sees it. Shares are encrypted to the key that the
 warrant names: the manager cannot read them.";
 
@@ -75,7 +75,7 @@ pub struct RequestFile {
 }
 
 const STATUS_HELP: &str = "\
-Exit status: 0 shares are there or the result is, 1 refused or expired, 2 could not tell, or not yet";
+Exit status: 0 shares or the result are there, 1 refused or expired, 2 could not tell, or not yet";
 
 /// `clew request status`
 #[derive(Args, Debug)]
@@ -99,8 +99,8 @@ pub struct RequestStatus {
 }
 
 const FETCH_HELP: &str = "\
-A match needs trustees that answer together: the first fetch names those who said yes, and waits with
---wait. If one of them goes silent, --new-set names others.
+A match needs trustees that answer together: the first fetch names those who said yes, and waits
+with --wait. If one of them goes silent, --new-set names others.
 
 Exit status: 0 the machine is known, 1 a match says no or the request failed, 2 could not tell";
 

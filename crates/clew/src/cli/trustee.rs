@@ -41,13 +41,15 @@ pub enum Trustee {
     Init(Box<TrusteeInit>),
     /// Take part in what the manager's board has, until stopped
     Serve(TrusteeServe),
+    /// Say at which address the manager is from now on
+    SetManager(TrusteeSetManager),
     /// Print a link that logs in to the trustee's own page, once
     Login(TrusteeLogin),
     /// List what waits for you, and what was done
     List(TrusteeList),
-    /// Approve a plan: take part in it
+    /// Approve a request: give a share of its answer; or a plan: take part in it
     Approve(TrusteeAnswer),
-    /// Refuse a plan
+    /// Refuse a request or a plan
     Refuse(TrusteeRefuse),
     /// Start taking part in a plan: generate the keys that encrypt shares
     Begin(TrusteeBegin),
@@ -91,9 +93,11 @@ pub struct TrusteeInit {
 }
 
 const SERVE_HELP: &str = "\
-Without --page it never listens. The page shows what waits for you, and has forms to approve and refuse.
-Only the holder of author.key logs in: clew trustee login DIR. It also answers /health and /metrics.
-If DIR/notices.toml exists, you are told of what waits: by [mail], by [webhook], or both. See the book's page on trustees.";
+Without --page it never listens. The page shows what waits for you, and has forms to approve and
+refuse. Only the holder of author.key logs in: clew trustee login DIR. It also answers /health and
+/metrics.
+If DIR/notices.toml exists, you are told of what waits: by [mail], by [webhook], or both. The
+book's page \"Ask the trustees over the network\" has an example.";
 
 /// `clew trustee serve`
 #[derive(Args, Debug)]
@@ -112,6 +116,15 @@ pub struct TrusteeServe {
     pub unlock: Unlock,
 }
 
+/// `clew trustee set-manager`
+#[derive(Args, Debug)]
+pub struct TrusteeSetManager {
+    /// Trustee's directory
+    pub dir: PathBuf,
+    /// Address of the manager, with its fingerprint: as clew manager serve prints it
+    pub url: ServiceUrl,
+}
+
 /// `clew trustee login`
 #[derive(Args, Debug)]
 #[command(after_help = LOGIN_HELP)]
@@ -128,6 +141,9 @@ pub struct TrusteeLogin {
 pub struct TrusteeList {
     /// Trustee's directory
     pub dir: PathBuf,
+    /// Also list requests that were delivered, or expired long ago
+    #[arg(long)]
+    pub all: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,
@@ -138,7 +154,7 @@ pub struct TrusteeList {
 pub struct TrusteeAnswer {
     /// Trustee's directory
     pub dir: PathBuf,
-    /// Id that clew trustee list prints, or its beginning
+    /// Id that clew trustee list prints, or its beginning: of a request, 8 digits or more
     pub id: String,
     /// What decrypts the author key, which signs the answer to a request.
     #[command(flatten)]

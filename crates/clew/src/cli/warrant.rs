@@ -85,8 +85,8 @@ pub struct WarrantSign {
 }
 
 const REQUEST_HELP: &str = "\
-Add the entry to the group's log and get the log's proof of it: trustees need the proof. The entry has
-the whole warrant in it, and so makes it public, unless --seal is used.";
+Add the entry to the group's log and get the log's proof of it: trustees need the proof. The entry
+has the whole warrant in it, and so makes it public, unless --seal is used.";
 
 /// `clew warrant request`
 #[derive(Args, Debug)]
@@ -114,7 +114,8 @@ pub struct WarrantRequest {
 }
 
 const SHOW_HELP: &str = "\
-Anybody can make a key with any name: compare the issuer's key with one that you have from the court.
+Anybody can make a key with any name: compare the issuer's key with one that you have from the
+court.
 
 Exit status: 0 signed and in force, 1 not, 2 could not tell";
 
@@ -128,6 +129,12 @@ pub struct WarrantShow {
     /// Capture in which to count the packets that the warrant covers
     #[arg(long, value_name = "IN")]
     pub capture: Option<PathBuf>,
+    /// Register file that has the machine of a match, to say its name
+    #[arg(long, value_name = "REGISTER", requires = "group")]
+    pub register: Option<PathBuf>,
+    /// Group file that the register's rows have to be of
+    #[arg(long, value_name = "GROUPFILE", requires = "register")]
+    pub group: Option<PathBuf>,
     /// Time at which to say whether it is in force, as 2026-11-21T10:00:00Z
     #[arg(long, value_name = "TIME", default_value = "now")]
     pub at: String,

@@ -9,7 +9,7 @@ use crate::groups::read_group_file;
 use clew_engine::AsFrame;
 use clew_evidence::GroupFile;
 use clew_packet::{Block, Flow, GroupTag, Mode, SignedPacket, read, window_hash};
-use clew_wire::visible;
+use clew_wire::visible_word;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -20,6 +20,9 @@ const NAMED_MAX: usize = 10;
 /// Frame numbers that are kept. A signature covers 1,024 packets at most, but a capture may repeat
 /// them without end.
 const NUMBERS_MAX: usize = 1 << 16;
+
+/// Most packets that one signature covers.
+const COVERED_MAX: usize = 1 << 16;
 
 /// A packet that trustees and judges look at, and which packets its signature covers.
 pub struct Matter {
@@ -61,7 +64,7 @@ pub struct Original {
 
 impl Original {
     /// The frame number there of a frame of the copy, if it has one.
-    fn frame(&self, copied: u64) -> Option<u64> {
+    pub fn frame(&self, copied: u64) -> Option<u64> {
         let place = usize::try_from(copied.checked_sub(1)?).ok()?;
         self.frames.get(place).copied()
     }
@@ -78,6 +81,10 @@ pub struct Coverage {
     pub asked: u64,
     /// If the capture is a part of another one, and its maker says of which.
     pub original: Option<Original>,
+    /// How many packets the signature covers, as it says.
+    pub covered: usize,
+    /// How many of these are not in the capture.
+    pub absent: usize,
     mode: Mode,
 }
 
@@ -105,60 +112,63 @@ impl Coverage {
     pub fn sentence(&self) -> String {
         let asked = match self.packets.len() {
             1 => String::new(),
-            _ => format!("; asked for: {}", self.name(self.asked)),
+            _ => format!("; asked for: {}", self.asked),
         };
         format!("covers {}{asked}", self.scope())
     }
 
-    /// The packets that the signature covers, for people.
+    /// The packets that the signature covers, for people. Whoever chose the capture may have left packets out.
     pub fn scope(&self) -> String {
-        let capture = match &self.original {
-            Some(original) => visible(&original.capture),
-            None => "this capture".to_owned(),
+        let count = self.packets.len();
+        let named = list(&self.packets, self.more);
+        let (covered, absent) = (self.covered, self.absent);
+        let are = if absent == 1 { "is" } else { "are" };
+        let absent_said = format!("{absent} {are} not in this capture");
+        let whole = match self.mode {
+            Mode::Tree => "block",
+            Mode::Window => "window",
+            Mode::Each if count == 1 => return format!("only packet {named} of this capture"),
+            Mode::Each => return format!("{count} copies of one packet of this capture: {named}"),
         };
-        let numbers: Vec<u64> = self
-            .packets
-            .iter()
-            .map(|copied| self.name(*copied))
-            .collect();
-        let (count, named) = (numbers.len(), list(&numbers, self.more));
         let count_said = match self.more {
             true => format!("{count} or more"),
             false => count.to_string(),
         };
-        let unit = match self.mode {
-            _ if count == 1 => return format!("only packet {named} of {capture}"),
-            Mode::Tree => format!("a block of {count_said} packets"),
-            Mode::Window => format!("a window of {count_said} packets"),
-            Mode::Each => format!("{count_said} copies of one packet"),
-        };
-        format!("{unit} of {capture}: {named}")
+        match (count, absent) {
+            (1, 0) => format!("only packet {named} of this capture"),
+            (_, 0) => format!("a {whole} of {count_said} packets of this capture: {named}"),
+            (1, _) => format!(
+                "packet {named} of this capture, one of a {whole} of {covered} packets: {absent_said}"
+            ),
+            (..) => format!(
+                "{count_said} packets of this capture: {named}; they are of a {whole} of {covered} packets: \
+                 {absent_said}"
+            ),
+        }
     }
 
-    /// The packet that was asked about, as people know it: by its number in the original capture, if there
-    /// is one that has it.
+    /// The packet that was asked about.
     pub fn packet(&self) -> String {
         let asked = self.asked;
-        match self.packet_there() {
-            Some((capture, frame)) => {
-                let capture = visible(capture);
-                format!("packet {frame} of {capture} ({asked} of the copied packets)")
-            }
+        match self.original {
+            Some(_) => format!("packet {asked} of the copied packets"),
             None => format!("packet {asked}"),
         }
+    }
+
+    /// The number of that packet in the original capture, in the words of whoever copied it.
+    pub fn origin(&self) -> Option<String> {
+        let (capture, frame) = self.packet_there()?;
+        let capture = visible_word(capture);
+        Some(format!(
+            "packet {frame} of \"{capture}\", as the copy's maker says"
+        ))
     }
 
     /// The same as name of the original capture and number there.
     pub fn packet_there(&self) -> Option<(&str, u64)> {
         let original = self.original.as_ref()?;
         Some((&original.capture, original.frame(self.asked)?))
-    }
-
-    /// A packet's number as people know it.
-    fn name(&self, packet: u64) -> u64 {
-        let original = self.original.as_ref();
-        let frame = original.and_then(|original| original.frame(packet));
-        frame.unwrap_or(packet)
     }
 }
 
@@ -225,6 +235,10 @@ fn scans<'e>(
 struct Scan<'e> {
     evidence: &'e Evidence,
     packets: Numbers,
+    /// Different packets, by what names each of them; [`COVERED_MAX`] at most.
+    different: BTreeSet<[u8; 32]>,
+    /// The packets before one of mode `window` were found.
+    is_window_whole: bool,
     asked: Option<u64>,
     window: Option<Window>,
 }
@@ -251,12 +265,18 @@ impl<'e> Scan<'e> {
         Self {
             evidence,
             packets: Numbers::default(),
+            different: BTreeSet::new(),
+            is_window_whole: false,
             asked: None,
             window: evidence.window.clone(),
         }
     }
 
     fn coverage(self, path: &Path) -> Result<Coverage, Failure> {
+        let shown = match self.is_window_whole {
+            true => self.evidence.covered,
+            false => self.different.len(),
+        };
         let Self { packets, asked, .. } = self;
         let asked = asked.ok_or_else(|| not_there(path, packets.kept.len()))?;
         Ok(Coverage {
@@ -264,6 +284,8 @@ impl<'e> Scan<'e> {
             more: packets.more,
             asked,
             original: None,
+            covered: self.evidence.covered,
+            absent: self.evidence.covered.saturating_sub(shown),
             mode: self.evidence.summary.mode,
         })
     }
@@ -277,11 +299,14 @@ impl<'e> Scan<'e> {
         if self.evidence.covers(&packet) {
             // A capture that repeats a window without end is not hashed without end.
             let before = self.window.as_ref().filter(|_| !self.packets.more);
-            let before = before.and_then(Window::before).unwrap_or_default();
-            before
-                .into_iter()
-                .for_each(|number| self.packets.add(number));
+            let before = before.and_then(Window::before);
+            self.is_window_whole |= before.is_some();
+            let before = before.unwrap_or_default().into_iter();
+            before.for_each(|number| self.packets.add(number));
             self.packets.add(number);
+            if self.different.len() < COVERED_MAX {
+                self.different.insert(packet.asked());
+            }
             let is_asked = packet.asked() == self.evidence.asked;
             self.asked = self.asked.or(is_asked.then_some(number));
         }
@@ -357,41 +382,58 @@ mod tests {
         assert_eq!((numbers.kept.len(), numbers.more), (NUMBERS_MAX, true));
     }
 
-    #[test]
-    fn what_is_left_out_is_said() {
-        let covered = |more| Coverage {
-            packets: vec![1, 2, 3],
-            more,
-            asked: 2,
-            original: None,
-            mode: Mode::Tree,
-        };
-        let all = "covers a block of 3 packets of this capture: 1, 2, 3; asked for: 2";
-        assert_eq!(covered(false).sentence(), all);
-        // A warrant names a signature, and nobody asked for a packet.
-        let scope = "a block of 3 packets of this capture: 1, 2, 3";
-        assert_eq!(covered(false).scope(), scope);
-        let few = "covers a block of 3 or more packets of this capture: 1, 2, 3, ...; asked for: 2";
-        assert_eq!(covered(true).sentence(), few);
-    }
-
-    #[test]
-    fn a_copied_packet_has_its_number_of_the_original_capture() {
-        let mut coverage = Coverage {
-            packets: vec![1, 2, 3],
+    fn covered(packets: &[u64], covered: usize) -> Coverage {
+        Coverage {
+            packets: packets.to_vec(),
             more: false,
             asked: 2,
             original: None,
+            covered,
+            absent: covered - packets.len(),
             mode: Mode::Tree,
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        let mut whole = covered(&[1, 2, 3], 3);
+        let all = "covers a block of 3 packets of this capture: 1, 2, 3; asked for: 2";
+        assert_eq!(whole.sentence(), all);
+        // A warrant names a signature, and nobody asked for a packet.
+        let scope = "a block of 3 packets of this capture: 1, 2, 3";
+        assert_eq!(whole.scope(), scope);
+        whole.more = true;
+        let few = "covers a block of 3 or more packets of this capture: 1, 2, 3, ...; asked for: 2";
+        assert_eq!(whole.sentence(), few);
+    }
+
+    /// Whoever shows a packet to a court may have left out others of its block.
+    #[test]
+    fn packets_that_are_not_shown_are_counted() {
+        assert_eq!(covered(&[2], 1).scope(), "only packet 2 of this capture");
+        let one =
+            "packet 2 of this capture, one of a block of 20 packets: 19 are not in this capture";
+        assert_eq!(covered(&[2], 20).scope(), one);
+        let some = "3 packets of this capture: 2, 4, 6; they are of a block of 4 packets: 1 is not in this \
+                    capture";
+        assert_eq!(covered(&[2, 4, 6], 4).scope(), some);
+    }
+
+    /// The name is a word of the maker's: it is never part of a sentence of the program.
+    #[test]
+    fn a_copied_packet_has_its_number_of_the_original_capture() {
+        let mut coverage = covered(&[1, 2, 3], 3);
         assert_eq!(coverage.packet(), "packet 2");
+        assert_eq!(coverage.origin(), None);
         coverage.original = Some(Original {
-            capture: "in\x1b.pcap".to_owned(),
+            capture: "in\x1b.pcap was sent".to_owned(),
             frames: vec![4, 6, 9],
         });
-        let named = "packet 6 of in[U+001B].pcap (2 of the copied packets)";
-        assert_eq!(coverage.packet(), named);
-        let covers = "covers a block of 3 packets of in[U+001B].pcap: 4, 6, 9; asked for: 6";
+        assert_eq!(coverage.packet(), "packet 2 of the copied packets");
+        let named =
+            "packet 6 of \"in[U+001B].pcap[U+0020]was[U+0020]sent\", as the copy's maker says";
+        assert_eq!(coverage.origin().as_deref(), Some(named));
+        let covers = "covers a block of 3 packets of this capture: 1, 2, 3; asked for: 2";
         assert_eq!(coverage.sentence(), covers);
     }
 }

@@ -13,8 +13,8 @@ use clew_engine::AsFrame;
 use clew_engine::Keyring;
 use clew_evidence::{GroupFile, Packet, Request};
 use clew_packet::{
-    Acceptance, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer, SignedPacket,
-    Summary, Verdict, read,
+    Acceptance, Block, Carriage, Conclusion, Mode, Reason, Received, Receiver, Restorer,
+    SignedPacket, Summary, Verdict, read,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +27,8 @@ pub struct Evidence {
     pub asked: [u8; 32],
     /// Of mode `window`: the packets before it that its signature covers.
     pub window: Option<Window>,
+    /// How many packets its signature covers, as the signature says.
+    pub covered: usize,
     message: Vec<u8>,
     body: Vec<u8>,
     /// Of mode `tree`: the packet's leaf.
@@ -149,6 +151,11 @@ impl Evidence {
             asked: signed.asked(),
             leaf: (summary.mode == Mode::Tree).then(|| signed.asked()),
             window: Window::of(&signed),
+            covered: match signed.trailer().block {
+                Block::Each => 1,
+                Block::Window { k, .. } => k.into(),
+                Block::Tree { block, .. } => block.count().into(),
+            },
             message,
             body,
         })

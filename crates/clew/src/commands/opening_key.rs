@@ -88,7 +88,7 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let epoch = store.reopen(&issuer, &dealing, when).map_err(refused)?;
-    store.seat_trustees(&trustees, clock::now_ns())?; // a repeated command does what a killed one left
+    store.seat_trustees(epoch, &trustees, clock::now_ns())?; // a repeated command does what a killed one left
     let start = store.group().start(epoch);
     let start = start.map_or(when.start, |start| start.as_nanos());
     let what = match dealing.plan().purpose {
@@ -101,8 +101,12 @@ pub fn reopen(arguments: &GroupReopen) -> Result<Status, Failure> {
     );
     tell_brought_forward(&before, store.group());
     say_check_code(dealing.context());
+    let next = match arguments.from_board {
+        Some(_) => "trustees' clew trustee serve finishes by itself",
+        None => "trustees run clew trustee finish",
+    };
     say!(
-        "Give everybody the new {}; trustees run clew trustee finish.",
+        "Give everybody the new {}; {next}.",
         store.group_file_path().display()
     );
     Ok(Status::Yes)

@@ -43,6 +43,8 @@ pub fn object(
         "asked": coverage.asked,
         "packets": coverage.packets,
         "more_packets": coverage.more,
+        "covered": coverage.covered,
+        "absent": coverage.absent,
         "group": group.id().to_string(),
         "epoch": judgement.epoch,
         "epoch_id": short_epoch_id(&judgement.epoch_id),
@@ -145,8 +147,14 @@ pub fn facts(
             format!("row {index} of the register, joined in epoch {joined} {how}"),
         ),
     ];
+    if let Some(origin) = coverage.origin() {
+        facts.insert(0, ("origin", origin));
+    }
     if let Some(anchored) = &judgement.anchored {
-        facts.insert(4, ("anchored", anchor_sentence(anchored, *epoch)));
+        facts.insert(
+            facts.len() - 2,
+            ("anchored", anchor_sentence(anchored, *epoch)),
+        );
     }
     if let Some(requested) = &judgement.requested {
         facts.extend(request_facts(requested));

@@ -2,7 +2,7 @@
 
 use super::coverage::{Coverage, check_rereadable};
 use super::evidence::Evidence;
-use super::register::Register;
+use super::register::{Register, row_with_leaf};
 use super::share::{check_new, put, write};
 use crate::cli::{Warrant as Command, WarrantCreate, WarrantRequest, WarrantShow, WarrantSign};
 use crate::clock;
@@ -200,6 +200,7 @@ fn show(arguments: &WarrantShow) -> Result<Status, Failure> {
         Ok(draft) => {
             say!("draft of a warrant: nobody signed it");
             tell(&draft);
+            tell_machine(arguments, &draft)?;
             tell_capture(arguments, &draft)?;
             return Ok(Status::No);
         }
@@ -208,6 +209,7 @@ fn show(arguments: &WarrantShow) -> Result<Status, Failure> {
     say!("warrant");
     tell(warrant.draft());
     tell_issuer(&warrant);
+    tell_machine(arguments, warrant.draft())?;
     tell_capture(arguments, warrant.draft())?;
     let when = clock::to_the_second(at.as_nanos());
     match warrant.check_time(at) {
@@ -241,6 +243,7 @@ fn tell(draft: &WarrantDraft) {
         Question::Match { machine } => {
             say!("  allows     to say whether one machine made {count}");
             say!("  machine    register row with leaf hash {}", Hex(&machine));
+            say!("             (clew warrant show --group --register names it)");
         }
     }
     say!("             (a signature covers all packets of its block or window)");
@@ -250,6 +253,32 @@ fn tell(draft: &WarrantDraft) {
     say!("  asked by   {}", requester.name);
     say!("  with key   {}", DeviceFingerprint::of(&requester.key));
     say!("  from       {} until {}", at(issued), at(expires));
+}
+
+/// Whose row a match asks about: the leaf hash in the warrant binds the name.
+fn tell_machine(arguments: &WarrantShow, draft: &WarrantDraft) -> Result<(), Failure> {
+    let (Some(group), Some(register)) = (&arguments.group, &arguments.register) else {
+        return Ok(());
+    };
+    let group = read_group_file(group)?;
+    if group.id() != draft.group {
+        return Err(Failure::file(
+            &arguments.file,
+            "the warrant names another group",
+        ));
+    }
+    match draft.scope.question {
+        Question::Opening => say!("  machine    any: this warrant asks for openings"),
+        Question::Match { machine } => {
+            let row = row_with_leaf(register, &group, &machine)?;
+            say!(
+                "  machine    {}, row {} of the register",
+                row.entry.name,
+                row.entry.index
+            );
+        }
+    }
+    Ok(())
 }
 
 fn tell_issuer(warrant: &Warrant) {

@@ -124,7 +124,12 @@ impl Unlock {
 
     /// Reads the issuer key of a group's directory.
     pub fn issuer(&self, store: &Store) -> Result<IssuerKeyFile, Failure> {
-        self.load(&store.issuer_key_path(), IssuerKeyFile::decode)
+        self.issuer_at(&store.issuer_key_path())
+    }
+
+    /// Reads the issuer key at that path: of a store that cannot be opened.
+    pub fn issuer_at(&self, path: &Path) -> Result<IssuerKeyFile, Failure> {
+        self.load(path, IssuerKeyFile::decode)
     }
 
     /// Reads the key of a log or a witness.

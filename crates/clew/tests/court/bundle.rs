@@ -68,8 +68,10 @@ fn a_bundle_is_judged_alone() {
         }
         let (status, out, error) = court.judge_alone("case.zip", &[]);
         assert_eq!(status, 0, "{error}");
-        let named = "packet 1 of signed (1 of the copied packets) was sent by web-1\n";
+        let named = "packet 1 of the copied packets was sent by web-1\n";
         assert!(out.starts_with(named), "{out}");
+        let origin = "  origin     packet 1 of \"signed\", as the copy's maker says\n";
+        assert!(out.contains(origin), "{out}");
         assert!(error.contains("compare the epoch's id"), "{error}");
         let (status, _, error) = court.judge_alone("case.zip", &["--group", GROUP]);
         assert_eq!((status, error.as_str()), (0, ""));
@@ -83,6 +85,69 @@ fn a_bundle_is_judged_alone() {
         // An evidence file is never overwritten.
         assert_eq!(bundled(&court, "opening", &[], "again.zip").0, 2);
     }
+}
+
+/// What comes through a pipe comes once: a good bundle is not called false.
+#[test]
+fn a_bundle_may_come_through_a_pipe() {
+    use std::io::Write;
+    let court = Court::new("xr");
+    court.opened();
+    assert_eq!(bundled(&court, "opening", &[], "case.zip").0, 0);
+    let (status, _, error) = court.judge_alone("case.zip", &["signed"]);
+    assert!(
+        status == 2 && error.contains("a bundle has its own packets"),
+        "{error}"
+    );
+    let bundle = fs::read(court.path("case.zip")).unwrap();
+    for name in ["-", "/dev/stdin"] {
+        let mut judge = Command::new(env!("CARGO_BIN_EXE_clew"));
+        let judge = judge.args(["judge", name]).stdin(Stdio::piped());
+        let mut judge = judge
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        judge.stdin.take().unwrap().write_all(&bundle).unwrap();
+        let done = judge.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{name}: {done:?}");
+    }
+}
+
+/// The name of the maker's file is never part of what is proved.
+#[test]
+fn a_captures_name_is_no_sentence() {
+    let court = Court::new("xr");
+    court.opened();
+    let name = format!("in.pcap was sent by web-2{}x", " ".repeat(100));
+    fs::rename(court.path("signed"), court.path(&name)).unwrap();
+    let bundle = [
+        "bundle", "--group", GROUP, "opening", &name, "-o", "case.zip",
+    ];
+    court.yes(&bundle);
+    let (status, out, _) = court.judge_alone("case.zip", &[]);
+    assert_eq!(status, 0);
+    let mut lines = out.lines();
+    assert_eq!(
+        lines.next(),
+        Some("packet 1 of the copied packets was sent by web-1")
+    );
+    let origin = lines.next().unwrap();
+    let begin =
+        "  origin     packet 1 of \"in.pcap[U+0020]was[U+0020]sent[U+0020]by[U+0020]web-2[U+0020]";
+    assert!(origin.starts_with(begin), "{origin}");
+    assert!(!out.contains("by web-2"), "{out}");
+    // A name that no file has.
+    let longer = |files: &mut Files| {
+        let origin = String::from_utf8(files["origin.json"].clone()).unwrap();
+        let origin = origin.replace(
+            "\"capture\":\"",
+            &format!("\"capture\":\"{}", "a".repeat(256)),
+        );
+        files.insert("origin.json".to_owned(), origin.into_bytes());
+    };
+    court.rewrite("case.zip", "long.zip", longer);
+    assert_eq!(court.rule("long.zip").as_deref(), Some("files"));
 }
 
 #[test]

@@ -121,6 +121,10 @@ fn windows_cover_the_packets_before() {
     write(&court, "signed", &header, &records);
     let answer = court.judged("opening", &[]);
     assert_eq!(answer["packets"], serde_json::json!([6]));
+    assert_eq!(
+        (&answer["covered"], &answer["absent"]),
+        (&3.into(), &2.into())
+    );
 }
 
 /// A packet taken out of its block is valid and opened alone.
@@ -136,7 +140,7 @@ fn an_extracted_packet_stands_alone() {
     assert_eq!(out.lines().count(), 2, "one packet and the summary: {out}");
     let out = court.yes(&["judge", "--group", GROUP, "opening", "one"]);
     assert!(
-        out.contains("covers only packet 1 of this capture"),
+        out.contains("covers packet 1 of this capture, one of a block of 4 packets: 3 are not in this capture"),
         "{out}"
     );
     let (status, _, error) = court.said(&[&extract[..], &["99", "-w", "none"]].concat());

@@ -151,6 +151,14 @@ fn a_policy_refuses_by_the_warrants_rules() {
     // issued and expires stand behind the group id and what is asked.
     court.altered("warrant", "altered", |payload| payload[17..25].fill(0));
     assert_eq!(refused("altered"), "warrant-time");
+    // The court sees which machine it is about.
+    court.yes(&["group", "register", "acme", "-o", "acme.register"]);
+    let show = ["warrant", "show", "match", "--group", GROUP, "--register"];
+    let said = court.yes(&[&show[..], &["acme.register"]].concat());
+    assert!(
+        said.contains("machine    web-1, row 0 of the register"),
+        "{said}"
+    );
     // A match with the other machine.
     let with = ["--match", "web-2", "--register", "acme", "--with", "1,3"];
     let given = ["--policy", "policy.toml", "--warrant", "match"];

@@ -1,7 +1,7 @@
 //! Seeds of a log: its entries, texts and tiles.
 
 use clew_keys::{AuthorKeyFile, LogKeyFile, TextFile};
-use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Logged, Role, Seal, Warrant};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Logged, Role, Seal, Trusteeship, Warrant};
 use clew_log::tile::{self, Tile};
 use clew_log::{AddCheckpoint, Checkpoint, Cosignature, KeyKind, Note, Proof, sign, tree};
 use clew_wire::WallTime;
@@ -37,7 +37,7 @@ fn logged() -> Vec<Vec<u8>> {
     let bodies = [
         (1, Body::Group { record }),
         (1, admit(2, Role::Requester)),
-        (1, admit(3, Role::Trustee(1))),
+        (1, admit(3, Role::Trustee(Trusteeship::of_first_key(1)))),
         (1, admit(4, Role::Observer)),
         (
             1,
@@ -63,7 +63,7 @@ fn logged() -> Vec<Vec<u8>> {
             3,
             Body::Decision {
                 place: 6,
-                trustee: 1,
+                by: Trusteeship::of_first_key(1),
                 answer: Answer::Yes,
             },
         ),

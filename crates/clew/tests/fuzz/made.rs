@@ -34,7 +34,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
         "join" => joins(),
         "quorum" => quorum(),
-        "join_file" | "locator" | "matching" | "steps" => of(Scheme::Xr),
+        "batch" | "join_file" | "locator" | "matching" | "steps" => of(Scheme::Xr),
         _ => schemes.into_iter().flat_map(of).collect(),
     }
 }
@@ -97,6 +97,7 @@ impl Made {
         let choice = u8::from(scheme == Scheme::Bbs04);
         let selected = |bytes: Vec<u8>| [vec![choice], bytes].concat();
         match target {
+            "batch" => vec![self.batch()],
             "key_payload" => self.key_payloads(),
             "public_key" => vec![self.founding()],
             "member_key" => vec![selected([self.founding(), self.secrets()].concat())],
@@ -274,6 +275,12 @@ impl Made {
     fn founding(&self) -> Vec<u8> {
         let founding = self.member.epochs[0].public.founding_bytes();
         [&self.member.nonce[..], &founding].concat()
+    }
+
+    /// A key with its epoch, and a batch of good signatures.
+    fn batch(&self) -> Vec<u8> {
+        let id = self.member.epochs[0].id.0;
+        [self.founding(), id.to_vec(), self.bodies[0].repeat(11)].concat()
     }
 
     /// Witness and member key.

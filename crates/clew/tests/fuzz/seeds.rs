@@ -38,7 +38,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             files.chain(made::seeds(target)).collect()
         }
         "key_file" => vectors("key-file").map(|v| v.text("line")).collect(),
-        "join" | "join_file" | "key_payload" | "locator" | "matching" | "member_key"
+        "batch" | "join" | "join_file" | "key_payload" | "locator" | "matching" | "member_key"
         | "opening" | "public_key" | "quorum" | "register_file" | "row" | "share" | "steps"
         | "witness_file" => made::seeds(target),
         "log_entry" => logs::entries(),

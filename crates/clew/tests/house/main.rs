@@ -16,34 +16,24 @@ use std::sync::LazyLock;
 
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
-/// What is shipped, and the programs beside it.
-static PRODUCT: LazyLock<Metadata> = LazyLock::new(|| workspace("Cargo.toml"));
-static TOOLS: LazyLock<Metadata> = LazyLock::new(|| workspace("tools/Cargo.toml"));
-
-fn workspaces() -> [&'static Metadata; 2] {
-    [&PRODUCT, &TOOLS]
-}
-
-/// For this platform only: what others need may not be on this machine, and tests stay offline.
-fn workspace(manifest: &str) -> Metadata {
+/// What is shipped, and the programs beside it. For this platform only: what others need may not be on
+/// this machine, and tests stay offline.
+static WORKSPACE: LazyLock<Metadata> = LazyLock::new(|| {
     let rustc = Command::new("rustc")
         .args(["--print", "host-tuple"])
         .output();
     let host = String::from_utf8(rustc.expect("rustc runs").stdout).unwrap();
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut command = MetadataCommand::new();
-    command.manifest_path(root.join(manifest));
+    command.manifest_path(root.join("Cargo.toml"));
     let only_host = ["--offline", "--filter-platform", host.trim()];
     command.other_options(only_host.map(String::from));
     command.exec().expect("cargo knows its workspace")
-}
+});
 
 /// All packages of this project.
 fn members() -> Vec<&'static Package> {
-    workspaces()
-        .into_iter()
-        .flat_map(|w| w.workspace_packages())
-        .collect()
+    WORKSPACE.workspace_packages()
 }
 
 #[track_caller]

@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::{Command, CommandFactory};
+use clew::cli::Cli;
+
 use super::source::sources;
-use super::{PRODUCT, nothing};
+use super::{WORKSPACE, nothing};
 
 /// How such a table begins.
 const HEADING: &str = "| what you see |";
@@ -53,7 +56,7 @@ fn said() -> String {
 #[test]
 fn messages_that_the_book_quotes_exist() {
     let said = said();
-    let book = PRODUCT.workspace_root.join("docs/book/src");
+    let book = WORKSPACE.workspace_root.join("docs/book/src");
     let mut quotes = 0;
     let mut broken = Vec::new();
     for (path, page) in files(book.as_std_path()) {
@@ -76,4 +79,31 @@ fn quotes_are_found_and_compared() {
     let source = "\"need {need} valid shares, \\\n        have {have}\"";
     assert!(plain(source).contains(&plain("valid shares, have 1")));
     assert!(!plain(source).contains(&plain("good shares, have 1")));
+}
+
+/// Widest line of a help text: `clew` wraps at this width, also what was wrapped already.
+const HELP_COLUMNS: usize = 100;
+
+/// Lines behind the options of each command that are wrapped twice.
+fn wide_lines(command: &Command, path: &str) -> Vec<String> {
+    let path = format!("{path} {}", command.get_name());
+    let help = command
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let wide = help
+        .lines()
+        .filter(|line| line.chars().count() > HELP_COLUMNS);
+    let mut found: Vec<String> = wide.map(|line| format!("{path}: {line}")).collect();
+    for below in command.get_subcommands() {
+        found.extend(wide_lines(below, &path));
+    }
+    found
+}
+
+#[test]
+fn help_is_wrapped_once() {
+    let wide = Command::new("a").after_help("b".repeat(HELP_COLUMNS + 1));
+    assert_eq!(wide_lines(&wide, "").len(), 1);
+    nothing(wide_lines(&Cli::command(), ""));
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use cargo_metadata::{Dependency, DependencyKind, Package, PackageId};
 use serde::Deserialize;
 
-use super::{PRODUCT, members, nothing, workspaces};
+use super::{WORKSPACE, members, nothing};
 
 /// `packages.toml`.
 #[derive(Deserialize)]
@@ -119,37 +119,35 @@ fn packages_form_no_circle() {
 #[test]
 fn forbidden_crates_stay_out() {
     let mut broken = Vec::new();
-    for workspace in workspaces() {
-        let nodes = &workspace.resolve.as_ref().expect("cargo resolves").nodes;
-        let uses: BTreeMap<&PackageId, Vec<&PackageId>> = nodes
-            .iter()
-            .map(|node| {
-                let normal = node
-                    .deps
-                    .iter()
-                    .filter(|d| d.dep_kinds.iter().any(|k| k.kind == DependencyKind::Normal));
-                (&node.id, normal.map(|d| &d.pkg).collect())
-            })
-            .collect();
-        for package in workspace.workspace_packages() {
-            let Some(rules) = PAGE.packages.get(package.name.as_str()) else {
-                continue;
-            };
-            let (mut seen, mut next) = (BTreeSet::new(), vec![&package.id]);
-            while let Some(id) = next.pop() {
-                if seen.insert(id) {
-                    next.extend(&uses[id]);
-                }
+    let nodes = &WORKSPACE.resolve.as_ref().expect("cargo resolves").nodes;
+    let uses: BTreeMap<&PackageId, Vec<&PackageId>> = nodes
+        .iter()
+        .map(|node| {
+            let normal = node
+                .deps
+                .iter()
+                .filter(|d| d.dep_kinds.iter().any(|k| k.kind == DependencyKind::Normal));
+            (&node.id, normal.map(|d| &d.pkg).collect())
+        })
+        .collect();
+    for package in members() {
+        let Some(rules) = PAGE.packages.get(package.name.as_str()) else {
+            continue;
+        };
+        let (mut seen, mut next) = (BTreeSet::new(), vec![&package.id]);
+        while let Some(id) = next.pop() {
+            if seen.insert(id) {
+                next.extend(&uses[id]);
             }
-            let found = seen.iter().map(|id| workspace[*id].name.to_string());
-            let found = found.filter(|name| rules.never.contains(name));
-            broken.extend(found.map(|name| {
-                format!(
-                    "{} must not use {name}, not even through others",
-                    package.name
-                )
-            }));
         }
+        let found = seen.iter().map(|id| WORKSPACE[*id].name.to_string());
+        let found = found.filter(|name| rules.never.contains(name));
+        broken.extend(found.map(|name| {
+            format!(
+                "{} must not use {name}, not even through others",
+                package.name
+            )
+        }));
     }
     nothing(broken);
 }
@@ -204,9 +202,9 @@ struct Licences {
 
 #[test]
 fn licences_are_allowed() {
-    let path = PRODUCT.workspace_root.join("deny.toml");
+    let path = WORKSPACE.workspace_root.join("deny.toml");
     let deny: Deny = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let all = workspaces().into_iter().flat_map(|w| &w.packages);
+    let all = WORKSPACE.packages.iter();
     let broken: BTreeSet<String> = all
         .filter_map(|package| {
             let licence = package.license.as_deref().unwrap_or("no licence");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PRODUCT, nothing};
+use super::{WORKSPACE, nothing};
 
 /// The page that `spec 3` or `specification section 3` means within a crate.
 const HOMES: [(&str, &str); 3] = [
@@ -26,7 +26,14 @@ fn pages(spec: &Path) -> Pages {
         let text = fs::read_to_string(&path).unwrap();
         let headings = text.lines().filter(|line| line.starts_with('#'));
         let numbers = headings.filter_map(|line| number(line.trim_start_matches(['#', ' '])));
-        (name, numbers.map(|(number, _)| number.to_owned()).collect())
+        let numbers: Vec<_> = numbers.map(|(number, _)| number.to_owned()).collect();
+        let sections: BTreeSet<_> = numbers.iter().cloned().collect();
+        assert_eq!(
+            sections.len(),
+            numbers.len(),
+            "{name}: a number has two sections"
+        );
+        (name, sections)
     };
     files.map(page).collect()
 }
@@ -120,7 +127,7 @@ fn missing(text: &str, home: Option<&str>, pages: &Pages) -> (Vec<String>, usize
 
 #[test]
 fn cited_sections_are_there() {
-    let root = PRODUCT.workspace_root.as_std_path();
+    let root = WORKSPACE.workspace_root.as_std_path();
     let pages = pages(&root.join("spec"));
     let pages_of_the_root = ["SECURITY.md", "ARCHITECTURE.md", "GLOSSARY.md", "README.md"];
     let mut all: Vec<PathBuf> = pages_of_the_root.map(|page| root.join(page)).into();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::source::tests;
-use super::{PRODUCT, members, nothing};
+use super::{WORKSPACE, members, nothing};
 
 /// Rows of SECURITY.md, "Who can do what": what stands in the last column.
 fn threats(page: &str) -> Vec<&str> {
@@ -24,7 +24,7 @@ fn missing(row: &str, tests: &BTreeSet<String>) -> Vec<String> {
         )];
     }
     let exists = |name: &str| match name.strip_prefix("spec/check/") {
-        Some(_) => PRODUCT.workspace_root.join(name).exists(),
+        Some(_) => WORKSPACE.workspace_root.join(name).exists(),
         None => tests.contains(name),
     };
     let missing = names.into_iter().filter(|name| !exists(name));
@@ -35,7 +35,7 @@ fn missing(row: &str, tests: &BTreeSet<String>) -> Vec<String> {
 
 #[test]
 fn every_threat_has_its_test() {
-    let page = fs::read_to_string(PRODUCT.workspace_root.join("SECURITY.md")).unwrap();
+    let page = fs::read_to_string(WORKSPACE.workspace_root.join("SECURITY.md")).unwrap();
     let tests: BTreeSet<String> = members().into_iter().flat_map(tests).collect();
     let rows = threats(&page);
     assert!(rows.len() > 40, "the table is where it is looked for");

@@ -230,3 +230,42 @@ fn handed_on(folder: &Folder, served: &Served) {
     let _ = serving.kill();
     serving.wait().unwrap();
 }
+
+/// A manager that posts plans without end fills no disk, and a damaged plan keeps nobody from the others.
+#[test]
+fn plans_that_wait_are_bounded_and_a_damaged_one_is_named() {
+    let folder = Folder::new();
+    let served = serve(&folder, &[]);
+    for (name, index) in NAMES.iter().zip(["1", "2", "3"]) {
+        init(&folder, &served, name);
+        admit(&folder, name, index);
+    }
+    let plan = [
+        &["manager", "plan", "acme"][..],
+        &["--trustees", "3", "--threshold", "2"],
+    ]
+    .concat();
+    let post = || plan_in(&folder.yes(&plan));
+    let first = post();
+    once(&folder, "alice");
+    let plans = folder.path("alice/plans");
+    let bytes = std::fs::read(plans.join(&first).join("plan")).unwrap();
+    let put = |name: &str, bytes: &[u8]| {
+        std::fs::create_dir(plans.join(name)).unwrap();
+        std::fs::write(plans.join(name).join("plan"), bytes).unwrap();
+    };
+    (1..64).for_each(|number| put(&number.to_string(), &bytes));
+    put("torn", b"torn");
+    let left_out = post();
+    once(&folder, "alice");
+    assert!(!plans.join(left_out).exists());
+    let listed = folder.clew(&["trustee", "list", "alice", "--json"]);
+    assert!(listed.status.success());
+    let told = String::from_utf8_lossy(&listed.stderr);
+    assert!(told.contains("plans/torn: not a plan"), "{told}");
+    assert_eq!(String::from_utf8_lossy(&listed.stdout).lines().count(), 64);
+    std::fs::remove_dir_all(plans.join("1")).unwrap();
+    let next = post();
+    once(&folder, "alice");
+    assert!(plans.join(next).exists());
+}

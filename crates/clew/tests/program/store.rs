@@ -151,6 +151,19 @@ fn a_database_that_comes_back_is_used_again() {
         "{said}"
     );
     assert!(!folder.path("two").exists());
+    // A server that runs is not to be started.
+    let unknown = url.replace("/postgres?", "/nothing?");
+    let other = [
+        "group",
+        "create",
+        "two",
+        "--name",
+        "two",
+        "--database",
+        &unknown,
+    ];
+    let (_, said) = folder.no(&other);
+    assert!(said.contains("the server runs and refuses"), "{said}");
     let served = serve(&folder, &[]);
     join_at_last(&folder, &served, "before");
     let invitation = invite(&folder, "during");

@@ -1,8 +1,8 @@
 //! The pages for people in a real browser: `tests/browser` has the program that drives it.
 
-use crate::folder::{Folder, Served, wait, yes};
+use crate::folder::{Folder, Served, until, wait, yes};
 use crate::skipped::skipped;
-use clew_log::entry::{Answer, Body, Seal};
+use clew_log::entry::{Answer, Body, Seal, Trusteeship};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,16 +74,16 @@ fn people_read_the_log_in_a_browser() {
     let court = folder.author("court", "requester", &log);
     let trustee = folder.author("trustee-1", "trustee:1", &log);
     let open = wait(court.says(&client, court.request(1, Seal::Open(court.warrant())))).unwrap();
-    let soon = crate::folder::now() + Duration::from_secs(1);
+    let soon = crate::folder::now() + Duration::from_secs(3);
     let sealed = wait(court.says(&client, court.request(2, Seal::Until(soon)))).unwrap();
     wait(trustee.says(&client, yes(open, 1))).unwrap();
     let no = Body::Decision {
         place: sealed,
-        trustee: 1,
+        by: Trusteeship::of_first_key(1),
         answer: Answer::No(7),
     };
     wait(trustee.says(&client, no)).unwrap();
-    std::thread::sleep(Duration::from_secs(1));
+    until("the seal ends", || crate::folder::now() >= soon);
     let (entry, search) = (
         format!("pages/entry?place={open}"),
         format!("pages/search?q={open}"),

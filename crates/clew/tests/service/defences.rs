@@ -1,6 +1,6 @@
 //! What hostile requesters, copies and forgotten addresses do not get, with honest ones beside them.
 
-use crate::folder::{Folder, copy_folder, own_log, until, wait};
+use crate::folder::{Folder, GROUP, copy_folder, own_log, until, wait};
 use clew_log::entry::{Body, Seal, Warrant};
 use std::time::{Duration, Instant};
 
@@ -101,6 +101,31 @@ fn a_log_without_an_address_is_no_health() {
     let folder = Folder::new();
     let manager = folder.manager("acme", "127.0.0.1:0", &[]);
     until("it says so", || manager.get("health").is_err());
+}
+
+/// Who audits a log with another group's file made a mistake: the log broke no rule.
+#[test]
+fn another_groups_file_accuses_no_log() {
+    let folder = Folder::new();
+    let (log, _witnesses) = folder.whole();
+    folder.publish(&log);
+    folder.yes(&["group", "create", "other", "--name", "other"]);
+    for command in ["verify", "count"] {
+        let audit = [
+            "log",
+            command,
+            &log.url,
+            "--group",
+            "other/public/group.clew",
+        ];
+        let said = folder.ends(2, &folder.with(&audit));
+        assert!(
+            said.contains("group other does not name the log of --log"),
+            "{said}"
+        );
+    }
+    assert!(!folder.path("clew-log.evidence").exists());
+    folder.yes(&folder.with(&["log", "verify", &log.url, "--group", GROUP]));
 }
 
 /// A signal ends what waits for the network, at once and without a word of failure.

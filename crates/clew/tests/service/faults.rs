@@ -1,12 +1,44 @@
 //! Processes that are killed, disks that are full, and second processes.
 
-use crate::folder::{Folder, GROUP, copy_folder, wait};
+use crate::folder::{Author, Folder, GROUP, PATIENCE, copy_folder, wait};
 use crate::skipped::skipped;
 use clew_log::entry::Seal;
+use clew_service::log::LogClient;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+
+/// How many write at a time, and how many acknowledgements a round waits for before the log is killed.
+const WRITERS: usize = 50;
+const ROUND: u64 = 20;
+
+/// Writes requests until the log is gone, each with the next number. Returns the acknowledged ones by their
+/// numbers, with their places.
+async fn write(
+    court: Arc<Author>,
+    client: LogClient,
+    next: Arc<AtomicU64>,
+    acknowledged: Arc<AtomicU64>,
+) -> Vec<(u64, u64)> {
+    let mut own = Vec::new();
+    loop {
+        let number = next.fetch_add(1, Relaxed);
+        let entry = court.signs(court.request(number, Seal::Open(court.warrant())));
+        match client.add(&entry).await {
+            Ok((place, _)) => {
+                own.push((number, place));
+                acknowledged.fetch_add(1, Relaxed);
+            }
+            Err(error) => match error.rule() {
+                // Too many at a time.
+                Some(rule) => assert_eq!(rule, "busy", "{error}"),
+                None => return own,
+            },
+        }
+    }
+}
 
 /// Killed at any moment, under load: what was acknowledged is there, at its place, and the log
 /// and its witnesses go on.
@@ -16,29 +48,27 @@ fn nothing_acknowledged_is_lost() {
     let (log, witnesses) = folder.whole();
     folder.publish(&log);
     let at = log.at();
-    let court = std::sync::Arc::new(folder.author("court", "requester", &log));
-    let mut acknowledged = Vec::new();
+    let court = Arc::new(folder.author("court", "requester", &log));
+    let (next, mut acknowledged) = (Arc::new(AtomicU64::new(0)), Vec::new());
     let mut running = Some((log, witnesses));
-    let (mut next, mut unanswered) = (0, 0);
     for round in 0..3_u64 {
         let (log, [first, second]) = running.take().unwrap();
         let urls = [first.at(), second.at()];
-        let (client, count) = (log.log(), 200);
+        let client = log.log();
         acknowledged.extend(wait(async {
-            let answered = std::sync::Arc::new(AtomicU64::new(0));
+            let count = Arc::new(AtomicU64::new(0));
             let mut tasks = tokio::task::JoinSet::new();
-            for number in next..next + count {
-                let (court, client, answered) = (court.clone(), client.clone(), answered.clone());
-                tasks.spawn(async move {
-                    let entry = court.signs(court.request(number, Seal::Open(court.warrant())));
-                    let added = client.add(&entry).await;
-                    answered.fetch_add(1, Relaxed);
-                    added.ok().map(|(place, _)| (number, place))
-                });
+            for _ in 0..WRITERS {
+                let (next, count) = (next.clone(), count.clone());
+                tasks.spawn(write(court.clone(), client.clone(), next, count));
             }
-            while answered.load(Relaxed) < 20 * (round + 1) {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            let enough = async {
+                while count.load(Relaxed) < ROUND * (round + 1) {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            let patience = tokio::time::timeout(PATIENCE, enough);
+            patience.await.expect("the log acknowledges entries");
             log.kill();
             match round {
                 1 => first.kill(),
@@ -47,8 +77,6 @@ fn nothing_acknowledged_is_lost() {
             let done = tasks.join_all().await;
             done.into_iter().flatten().collect::<Vec<_>>()
         }));
-        next += count;
-        unanswered = next - acknowledged.len() as u64;
         drop(second);
         let witnesses = [0, 1].map(|number| folder.witness(number, &urls[number]));
         let log = folder
@@ -57,8 +85,9 @@ fn nothing_acknowledged_is_lost() {
         running = Some((log, witnesses));
     }
     let (log, _witnesses) = running.unwrap();
+    let unanswered = next.load(Relaxed) - acknowledged.len() as u64;
     assert!(
-        acknowledged.len() >= 60 && unanswered > 0,
+        acknowledged.len() as u64 >= 6 * ROUND && unanswered >= 3 * WRITERS as u64,
         "it was killed under load"
     );
     let client = log.log();
@@ -68,7 +97,7 @@ fn nothing_acknowledged_is_lost() {
     }
     let policy = folder.policy();
     let seconds = crate::folder::now().as_nanos() / 1_000_000_000;
-    let last = court.signs(court.request(next, Seal::Open(court.warrant())));
+    let last = court.signs(court.request(next.load(Relaxed), Seal::Open(court.warrant())));
     wait(client.add_cosigned(&last, &policy, seconds)).unwrap();
     folder.yes(&folder.with(&["log", "verify", &log.url, "--group", GROUP]));
 }

@@ -4,7 +4,7 @@ use crate::folder::{Folder, wait};
 use clew_log::entry::Seal;
 use std::io::Write;
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const WAIT: Duration = Duration::from_secs(20);
 
@@ -43,14 +43,12 @@ fn an_honest_author_goes_on_beside_strangers() {
                 }
             }
         });
-        let begun = Instant::now();
         for number in 0..50 {
             court
                 .says(&client, court.request(number, Seal::Open(court.warrant())))
                 .await
                 .unwrap();
         }
-        assert!(begun.elapsed() < WAIT, "{:?}", begun.elapsed());
         assert!(!flood.is_finished(), "no answer surprised the stranger");
         flood.abort();
     });

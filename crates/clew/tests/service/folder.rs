@@ -2,7 +2,7 @@
 
 use clew_evidence::{GroupId, Question, Requester, Scope, WarrantDraft};
 use clew_keys::{AuthorKeyFile, TextFile};
-use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Warrant};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Seal, Trusteeship, Warrant};
 use clew_log::{Policy, VerifierKey};
 use clew_service::log::{LogClient, LogClientError};
 use clew_wire::{Name, WallTime};
@@ -348,7 +348,7 @@ impl Author {
 pub fn yes(place: u64, trustee: u8) -> Body {
     Body::Decision {
         place,
-        trustee,
+        by: Trusteeship::of_first_key(trustee),
         answer: Answer::Yes,
     }
 }
@@ -358,7 +358,8 @@ pub fn copy_folder(from: &Path, to: &Path) {
     assert!(done.unwrap().success());
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits for an event.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until something holds, and says what if it never does.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {

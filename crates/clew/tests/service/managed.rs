@@ -187,3 +187,108 @@ fn two_managers_on_copies_of_one_store_are_halted() {
     let enrol = ["enrol", "clone", "web-5", "-o", "web-5.key"];
     assert_eq!(folder.ends(2, &enrol), expected);
 }
+
+/// What is set while a service runs would not reach it.
+#[test]
+fn another_log_is_refused_while_the_service_runs() {
+    let folder = Folder::new();
+    let key = own_log(&folder);
+    let manager = folder.manager("own", "127.0.0.1:0", &[]);
+    for set in [
+        vec!["group", "set-log", "own", "none"],
+        vec!["manager", "set-log", "own", &manager.url],
+    ] {
+        let said = folder.ends(2, &set);
+        assert!(said.contains("clew manager serve is running"), "{said}");
+        assert!(said.contains("hint: stop that service first"), "{said}");
+    }
+    // Its pages are found without an address.
+    let link = folder.yes(&["manager", "login", "own"]);
+    assert!(link.contains(&manager.at()), "{link}");
+    let said = folder.yes(&["manager", "clock", "own"]);
+    assert!(
+        said.contains("time by uptime") && said.contains("believed"),
+        "{said}"
+    );
+    manager.kill();
+    let said = folder.ends(2, &["manager", "login", "own"]);
+    assert!(
+        said.contains("hint: start the service with clew manager serve"),
+        "{said}"
+    );
+    folder.yes(&["group", "set-log", "own", "none"]);
+    drop(key);
+}
+
+/// The newest backup is older than what was published and logged since.
+#[test]
+fn a_restored_store_catches_up_with_file_and_log() {
+    let folder = Folder::new();
+    let log = folder.serve("log", &[]);
+    folder.yes(&["manager", "set-log", "acme", &log.url]);
+    let manager = folder.manager("acme", "127.0.0.1:0", &[]);
+    let key = folder.log.clone();
+    let logged = |machines_and_epochs| {
+        until("the log", || {
+            machines(&folder, &log.url, &key, GROUP) == machines_and_epochs
+        });
+    };
+    logged((1, 0));
+    folder.yes(&[
+        "manager",
+        "backup",
+        "acme",
+        "-o",
+        "old.backup",
+        "--with-keys",
+    ]);
+    folder.yes(&["enrol", "acme", "lost-1", "-o", "lost-1.key"]);
+    folder.yes(&["revoke", "acme", "lost-1"]);
+    folder.yes(&["enrol", "acme", "lost-2", "-o", "lost-2.key"]);
+    logged((3, 1));
+    manager.kill();
+    std::fs::rename(folder.path("acme"), folder.path("gone")).unwrap();
+    let newest = "gone/public/group.clew";
+    let wrong = [
+        "manager",
+        "restore",
+        "old.backup",
+        "acme",
+        "--published",
+        "old.backup",
+    ];
+    folder.ends(2, &wrong);
+    assert!(!folder.path("acme").exists(), "nothing is left");
+    let restore = [
+        "manager",
+        "restore",
+        "old.backup",
+        "acme",
+        "--published",
+        newest,
+    ];
+    let said = folder.ends(2, &restore);
+    assert!(said.contains("run clew manager catch-up DIR"), "{said}");
+    let said = folder.ends(2, &["manager", "catch-up", "acme"]);
+    assert!(said.contains("hint: use --log-url"), "{said}");
+    let said = folder.yes(&["manager", "catch-up", "acme", "--log-url", &log.url]);
+    assert!(said.contains("epochs taken over  1"), "{said}");
+    assert!(said.contains("lost               2 machines"), "{said}");
+    folder.yes(&["manager", "set-log", "acme", &log.url]);
+    let manager = folder.manager("acme", "127.0.0.1:0", &[]);
+    folder.yes(&["enrol", "acme", "lost-2", "-o", "again.key"]);
+    folder.yes(&["group", "rebase", "acme"]);
+    logged((4, 2));
+    until("no trouble", || manager.get("health").is_ok());
+    let held = [
+        "update",
+        "--manager",
+        &manager.url,
+        "--group",
+        newest,
+        "--key",
+    ];
+    folder.yes(&[&held[..], &["again.key"]].concat());
+    let said = folder.ends(1, &[&held[..], &["lost-2.key"]].concat());
+    assert!(said.contains("lost-2"), "{said}");
+}

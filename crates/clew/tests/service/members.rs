@@ -3,7 +3,7 @@
 use crate::folder::{Folder, GROUP, Served, copy_folder, own_log, until, wait};
 use clew_keys::{MemberKeyFile, TextFile};
 use clew_log::entry::Seal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A device signs in a new epoch once the log has it, cosigned by the witness that it names.
 #[test]
@@ -194,18 +194,12 @@ fn a_revocation_reaches_a_verifier_that_follows() {
     folder.yes(&[&sign[..], &["before", "--time", "now"]].concat());
     assert!(verify("before", &live).status.success());
     folder.yes(&["revoke", "acme", "web-1"]);
-    let revoked = Instant::now();
     folder.yes(&[&sign[..], &["new", "--time", "now"]].concat());
     until("its new packets are refused", || {
         let done = verify("new", &live);
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
         done.status.code() == Some(1) && said.contains("epoch-over")
     });
-    assert!(
-        revoked.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        revoked.elapsed()
-    );
     assert!(verify("old", &[]).status.success());
 }
 

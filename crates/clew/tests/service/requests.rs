@@ -246,6 +246,15 @@ fn an_opening_goes_from_the_court_to_the_evidence() {
     story.warrant("1", "court", &[], "warrant");
     story.filed("1", "warrant", &[], "case");
     assert_eq!(story.state("case"), "reviewed");
+    use std::os::unix::fs::PermissionsExt;
+    let mode = story
+        .folder
+        .path("case")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
     let seen = story.seen(1, "case");
     assert_eq!(
         (&seen["answer"], &seen["request"]["answer"]),
@@ -419,8 +428,12 @@ fn a_bad_request_is_refused_by_its_rule() {
     }
     story.turn(&[1, 2]);
     let said = story.yes(&story.fetch("case-2", "opening.txt"));
-    // By the number that it has in the capture that the user named.
-    let named = "packet 2 of signed (1 of the copied packets) was sent by web-1\n";
+    let named = "packet 1 of the copied packets was sent by web-1\n";
     assert!(said.starts_with(named), "{said}");
-    assert!(said.contains("covers only packet 2 of signed\n"), "{said}");
+    // By the number that it has in the capture that the user named.
+    assert!(said.contains("packet 2 of \"signed\", as"), "{said}");
+    assert!(
+        said.contains("covers only packet 1 of this capture\n"),
+        "{said}"
+    );
 }

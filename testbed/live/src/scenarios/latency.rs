@@ -20,6 +20,12 @@ const PER_CENT: [f64; 11] = [
     1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 100.0,
 ];
 
+const NOTES: [&str; 3] = [
+    "one way a system adds half of the difference to `none`",
+    "late p99: of the line itself, in microseconds",
+    "verification: CPU microseconds of one, in this run",
+];
+
 /// Runs the scenario.
 pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()> {
     let mut trips: Vec<(&'static str, Vec<f64>)> = Vec::new();
@@ -42,10 +48,8 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
         let missing = f64::from(pings.count) - times.len() as f64;
         let at = |percent| percentile(&times, percent).unwrap_or(f64::NAN);
         let late = scene.topology.report()?;
-        let late = late
-            .iter()
-            .map(|report| report.lateness_us.p99)
-            .fold(0.0, f64::max);
+        let late = late.iter().map(|report| report.lateness_us.p99);
+        let late = late.fold(0.0, f64::max);
         let after = scene.system.counts(scene.topology)?;
         let verification = before.zip(after).map_or(f64::NAN, verification);
         let figures = vec![
@@ -85,15 +89,7 @@ pub fn run(common: &Common, pings: &Pings, record: &mut Record) -> io::Result<()
     samples.add_to(record, "latency", &title, &columns);
     record.tables.push(distribution(&trips));
     record.tables.push(goals(&trips, &costs));
-    record
-        .notes
-        .push("one way a system adds half of the difference to `none`".into());
-    record
-        .notes
-        .push("late p99: of the line itself, in microseconds".into());
-    record
-        .notes
-        .push("verification: CPU microseconds of one, in this run".into());
+    record.notes.extend(NOTES.map(String::from));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Systems of which both sides run on tokio, each in a single-threaded runtime.
 
-use crate::system::{Client, Counted, Fetched, Request, System, Work};
+use crate::system::{Client, Exchanged, Fetched, Request, System, Work};
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -139,7 +139,7 @@ impl<D: Dialer> Client for TokioClient<D> {
         })
     }
 
-    fn exchanges(&mut self, time: Duration) -> io::Result<Counted> {
+    fn exchanges(&mut self, time: Duration) -> io::Result<Exchanged> {
         self.tasks.block_on(&self.runtime, async {
             let start = Instant::now();
             let end = start + time;
@@ -154,7 +154,7 @@ impl<D: Dialer> Client for TokioClient<D> {
             }
             let time = start.elapsed();
             tokio::time::sleep(SETTLING).await;
-            Ok(Counted { exchanges, time })
+            Ok(Exchanged { exchanges, time })
         })
     }
 

@@ -117,6 +117,12 @@ fn signing(f: &Fixture) -> Vec<Operation<'_>> {
             f.signer.precursor_from(&nonces).sign(&[b"a packet"])
         })
         .timed(),
+        // In vector lanes, where the machine has them: valgrind has none, so only times see them.
+        Operation::new("xr eight precursors", eight_nonces, |nonces| {
+            let mut precursors = f.signer.precursors_from(&nonces);
+            precursors.remove(7).sign(&[b"a packet"])
+        })
+        .timed(),
         Operation::new("xr sign, R1 carried", Nonces::random, |nonces| {
             let precursor = f.signer.precursor_from(&nonces);
             precursor.sign_incremental(&[b"a packet"])
@@ -140,6 +146,10 @@ fn signing(f: &Fixture) -> Vec<Operation<'_>> {
             },
         ),
     ]
+}
+
+fn eight_nonces(draws: &mut Draws) -> [Nonces; 8] {
+    std::array::from_fn(|_| Nonces::random(draws))
 }
 
 /// What a member does with its key from epoch to epoch.

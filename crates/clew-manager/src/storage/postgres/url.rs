@@ -37,7 +37,7 @@ impl Server {
         Ok(Self(config))
     }
 
-    /// How it is named in messages.
+    /// How it is named in messages: without a password.
     pub(super) fn name(&self) -> String {
         let hosts = self.0.get_hosts().iter().map(|host| match host {
             Host::Tcp(host) => host.clone(),
@@ -45,7 +45,12 @@ impl Server {
         });
         let hosts = hosts.collect::<Vec<_>>().join(",");
         let database = self.0.get_dbname().unwrap_or_default();
-        format!("postgres://{hosts}/{database}")
+        let user = self
+            .0
+            .get_user()
+            .map_or_else(String::new, |user| format!("{user}@"));
+        let ports: Vec<String> = self.0.get_ports().iter().map(u16::to_string).collect();
+        format!("postgres://{user}{hosts}:{}/{database}", ports.join(","))
     }
 }
 
@@ -55,6 +60,27 @@ fn is_here(host: &Host) -> bool {
         Host::Unix(_) => true,
         Host::Tcp(name) => {
             name == "localhost" || name.parse().is_ok_and(|at: IpAddr| at.is_loopback())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_server_without_the_password() {
+        for (url, name) in [
+            (
+                "postgres://clew:secret@127.0.0.1:5433/acme",
+                "postgres://clew@127.0.0.1:5433/acme",
+            ),
+            (
+                "postgres://localhost/acme",
+                "postgres://localhost:5432/acme",
+            ),
+        ] {
+            assert_eq!(Server::parse(url).unwrap().name(), name);
         }
     }
 }

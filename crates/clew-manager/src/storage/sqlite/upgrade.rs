@@ -21,15 +21,17 @@ const ADDED_BY_5: [&str; 4] = [
     "CREATE TABLE factory (",
 ];
 
-/// Statements of the schema that layout 6 added: authors and the board.
-const ADDED_BY_6: [&str; 10] = [
+/// Statements of the schema that layout 7 added: authors and the board. Layout 6 was never released.
+const ADDED_BY_7: [&str; 12] = [
+    "CREATE INDEX joining_open",
     "CREATE TABLE author (",
     "CREATE UNIQUE INDEX author_name",
-    "CREATE UNIQUE INDEX author_trustee",
+    "CREATE TABLE trusteeship (",
     "CREATE TABLE post (",
     "CREATE UNIQUE INDEX post_topic",
     "CREATE INDEX post_plan",
     "CREATE INDEX post_author",
+    "CREATE INDEX post_time",
     "CREATE TABLE seat (",
     "CREATE INDEX seat_topic",
     "CREATE TABLE posted (",
@@ -74,7 +76,7 @@ pub(super) fn upgrade(db: &Sqlite<Box<Connection>>, from: i64) -> Result<()> {
         altered.map_err(refused(path))?;
         fill_outbox(&begun)?;
     }
-    add(&ADDED_BY_6).map_err(refused(path))?;
+    add(&ADDED_BY_7).map_err(refused(path))?;
     let mark = || begun.db.pragma_update(None, "user_version", LAYOUT_VERSION);
     mark().map_err(refused(path))?;
     Begun::commit(begun)

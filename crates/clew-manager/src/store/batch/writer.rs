@@ -4,7 +4,7 @@ use super::{Checked, Done, JoinAnswer, offer_file};
 use crate::error::StoreError;
 use crate::storage::{Offered, Transaction};
 use crate::store::enrol::free;
-use crate::store::factory::claim;
+use crate::store::factory::{check_not_over, claim};
 use crate::store::join::find;
 use crate::store::register::{append, check_tree, write_head};
 use crate::store::{LOG_ENROLLED, Machine, enrolled_body};
@@ -60,8 +60,14 @@ impl Writer<'_> {
     ) -> Result<Done, StoreError> {
         // Another process may have answered the invitation, or withdrawn it.
         if find(self.transaction, &request.nonce)?.offered.is_some() {
-            return Err(StoreError::Busy(name.as_str().into()));
+            return Err(StoreError::AnsweredMeanwhile);
         }
+        check_not_over(
+            self.transaction,
+            self.issuer,
+            (&request.nonce, name),
+            self.now,
+        )?;
         let replaces = free(self.transaction, name)?;
         let offered = Offered {
             request: request.payload().to_vec(),
@@ -91,6 +97,8 @@ impl Writer<'_> {
         if let Some(index) = again.machine {
             return Ok(Done::Row { nonce, index });
         }
+        let invited = (&nonce, &entry.name);
+        check_not_over(self.transaction, self.issuer, invited, self.now)?;
         if again.salt != offered.salt {
             return Err(StoreError::Device); // withdrawn, and offered anew meanwhile
         }

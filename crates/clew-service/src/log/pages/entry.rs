@@ -101,13 +101,9 @@ fn says(shown: &Shown, index: &Index, place: u64, logged: &Logged) -> Markup {
             ("Begins", html! { (utc(*start)) }),
         ],
         Body::Request(filed) => return request(shown, index.state(), place, filed),
-        Body::Decision {
-            place,
-            trustee,
-            answer,
-        } => vec![
+        Body::Decision { place, by, answer } => vec![
             ("Request", entry_link(*place)),
-            ("Trustee", html! { (trustee) }),
+            ("Trustee", html! { (by) }),
             ("Answer", html! { (words::answer(*answer)) }),
         ],
         Body::Result { place, evidence } => vec![
@@ -163,11 +159,11 @@ fn request(shown: &Shown, state: Option<&LogState>, place: u64, filed: &Filed) -
     if let Some(known) = known {
         let words = words::state_of(known, shown.about.quorum.get(), now);
         fields.push(("State today", html! { (words) }));
-        for (trustee, time) in &known.yes {
-            fields.push(("Yes", html! { "trustee " (trustee) ", " (utc(*time)) }));
+        for (by, time) in &known.yes {
+            fields.push(("Yes", html! { (by) ", " (utc(*time)) }));
         }
-        for (trustee, rule) in &known.no {
-            fields.push(("No", html! { "trustee " (trustee) ", by rule " (rule) }));
+        for (by, rule) in &known.no {
+            fields.push(("No", html! { (by) ", by rule " (rule) }));
         }
     }
     html! {

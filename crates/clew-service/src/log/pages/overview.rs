@@ -179,7 +179,7 @@ fn check(shown: &Shown) -> Markup {
             ul { @for name in &names { li { (code(name)) } } }
         }
         p {
-            "Compare the log's key with the one in the group file: " code { "clew show group.clew" } ". "
+            "Compare the log's key with the one in the group file: " code { "clew group show group.clew" } ". "
             "The format is C2SP's, so other programs read this log, too."
         }
     }

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::{Body as HttpBody, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use clew_keys::{LogKeyFile, TextFile};
-use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Role, Seal, Warrant};
+use clew_log::entry::{Answer, Asks, Body, Entry, Filed, Role, Seal, Trusteeship, Warrant};
 use clew_log::{Founder, KeyKind};
 use clew_wire::{Hex, WallTime};
 use ed25519_dalek::SigningKey;
@@ -71,13 +71,13 @@ fn entries() -> Vec<Entry> {
     let sealed = Seal::Until(NOW + Duration::from_nanos(1));
     let yes = Body::Decision {
         place: 3,
-        trustee: 1,
+        by: Trusteeship::of_first_key(1),
         answer: Answer::Yes,
     };
     let mut entries = vec![
         entry(1, Body::Group { record: RECORD }),
         admit(2, Role::Requester, "<b>\"court\" & 'co'</b>"),
-        admit(3, Role::Trustee(1), "t"),
+        admit(3, Role::Trustee(Trusteeship::of_first_key(1)), "t"),
         filed(9, Seal::Open(warrant())),
         filed(8, sealed),
         entry(3, yes),

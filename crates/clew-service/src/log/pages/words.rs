@@ -29,7 +29,7 @@ pub(super) fn kind(body: &Body) -> &'static str {
 pub(super) fn role(role: Role) -> String {
     match role {
         Role::None => "nothing any more".to_owned(),
-        Role::Trustee(index) => format!("trustee {index}"),
+        Role::Trustee(held) => held.to_string(),
         Role::Observer => "observer".to_owned(),
         Role::Requester => "requester".to_owned(),
     }
@@ -85,10 +85,10 @@ pub(super) fn summary(body: &Body) -> String {
         }
         Body::Decision {
             place,
-            trustee,
+            by,
             answer: own,
         } => format!(
-            "trustee {trustee} on request {place}: {}",
+            "{by} on request {place}: {}",
             match own {
                 Answer::Yes => "yes".to_owned(),
                 Answer::No(rule) => format!("no (rule {rule})"),

@@ -25,13 +25,13 @@ pub(super) struct Asked {
     after: Option<u32>,
 }
 
-struct Seen {
+struct MachinesShown {
     machines: Vec<Machine>,
     has_more: bool,
     queued: HashSet<u32>,
 }
 
-impl Seen {
+impl MachinesShown {
     fn of(store: &Store, asked: &Asked) -> Result<Self, StoreError> {
         let name = asked.name.as_deref().unwrap_or_default();
         let mut machines = match name {
@@ -68,7 +68,9 @@ pub(super) async fn page(
     if name.len() > MAX_NAME_BYTES {
         return pages.refused(StatusCode::BAD_REQUEST, "No machine has so long a name.");
     }
-    let read = pages.read(move |store| Seen::of(store, &asked)).await;
+    let read = pages
+        .read(move |store| MachinesShown::of(store, &asked))
+        .await;
     let Some(seen) = read else {
         return pages.unread();
     };
@@ -91,7 +93,7 @@ fn device(machine: &Machine) -> Markup {
     }
 }
 
-fn list(seen: &Seen, name: &str) -> Markup {
+fn list(seen: &MachinesShown, name: &str) -> Markup {
     let row = |machine: &Machine| {
         let index = machine.entry.index;
         let state = match machine.revoked_in {

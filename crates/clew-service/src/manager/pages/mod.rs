@@ -57,7 +57,7 @@ impl Visitor {
             Self::Manager => "the group's manager".to_owned(),
             Self::Author(name, role) => {
                 let role = match role {
-                    Role::Trustee(index) => format!("trustee {index}"),
+                    Role::Trustee(held) => held.to_string(),
                     Role::Requester => "requester".to_owned(),
                     Role::Observer | Role::None => "observer".to_owned(),
                 };

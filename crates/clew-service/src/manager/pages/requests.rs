@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use clew_evidence::{GroupFile, Warrant};
 use clew_keys::post::Post;
-use clew_log::Policy;
+use clew_log::entry::{Body, Logged};
+use clew_log::{Policy, Proof};
 use clew_manager::{Board, BoardError, Store};
 use clew_trustee::request::{CASE_KIND, Filing, Message, Posted, Progress, RequestState};
 use clew_wire::{Hex, WallTime, visible};
@@ -25,7 +26,7 @@ pub(super) struct Before {
 }
 
 /// One request, as the board shows it.
-struct Seen {
+struct RequestShown {
     topic: [u8; 32],
     reference: String,
     asks: &'static str,
@@ -35,7 +36,7 @@ struct Seen {
 }
 
 struct List {
-    seen: Vec<Seen>,
+    seen: Vec<RequestShown>,
     /// The number behind which older ones stand.
     older: Option<u64>,
 }
@@ -94,7 +95,7 @@ fn request(
     topic: [u8; 32],
     posts: &[(u64, Vec<u8>)],
     now: WallTime,
-) -> Option<Seen> {
+) -> Option<RequestShown> {
     let posts = posts.iter().filter_map(|(_, bytes)| {
         let post = Post::decode(bytes)?;
         let message = Message::decode(post.kind, &post.body)?;
@@ -108,7 +109,13 @@ fn request(
     })?;
     let warrant = Warrant::decode(&case.warrant).ok()?;
     let draft = warrant.draft();
-    let quorum = group.sharing(group.epoch_at(now))?.ok()?.quorum;
+    // The packet is not looked at here: trustees name the opening key in what they decide.
+    let named = posts.iter().find_map(|post| match &post.message {
+        Message::Decision(proof) => opening_key_of(proof),
+        _ => None,
+    });
+    let sharing = group.sharing(named.unwrap_or_else(|| group.epoch_at(now)))?;
+    let (since, quorum) = sharing.map(|own| (own.since, own.quorum)).ok()?;
     let filing = Filing {
         group: group.id().0,
         place: case.place.get(),
@@ -116,6 +123,7 @@ fn request(
         requester,
         is_match: case.machine.is_some(),
         expires: draft.expires,
+        since,
         threshold: quorum.threshold(),
         trustees: quorum.trustees(),
     };
@@ -126,7 +134,7 @@ fn request(
         max_age: None,
     };
     let seconds = now.as_nanos() / 1_000_000_000;
-    Some(Seen {
+    Some(RequestShown {
         topic,
         reference: draft.reference.to_string(),
         asks: if filing.is_match { "match" } else { "opening" },
@@ -144,7 +152,7 @@ fn words(state: RequestState) -> String {
 }
 
 fn shown(list: &List, has_log: bool) -> Markup {
-    let row = |seen: &Seen| {
+    let row = |seen: &RequestShown| {
         let id = Hex(&seen.topic).to_string();
         let digits = code(&id[..16]);
         let entry = format!("../log/pages/entry?place={}", seen.place);
@@ -173,5 +181,13 @@ fn shown(list: &List, has_log: bool) -> Markup {
         p { "This is the manager's word. A trustee decides on its own page or by " code { "clew trustee approve" }
             ", and a requester asks " code { "clew request status" } ", which checks the log's proofs." }
         @if has_log { p { a href="../log/pages/log" { "The group's log" } } }
+    }
+}
+
+/// The first epoch of the opening key as whose trustee somebody decided.
+fn opening_key_of(proof: &Proof) -> Option<u32> {
+    match Logged::decode(proof.extra.as_deref()?)?.entry.body {
+        Body::Decision { by, .. } => Some(by.since),
+        _ => None,
     }
 }

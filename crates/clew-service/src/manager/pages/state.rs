@@ -5,6 +5,7 @@ use crate::pages::{Guarded as _, code, entrance, facts, page_again, table, utc};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use clew_evidence::{DeviceFingerprint, short_form};
 use clew_log::entry::Role;
 use clew_manager::{AdmittedAuthor, Factory, Store, StoreError};
 use clew_wire::{Hex, WallTime, visible};
@@ -21,11 +22,11 @@ const LISTED: usize = 50;
 const OUTBOX_COUNTED: u32 = 1_000;
 
 /// What one look at the store says.
-struct Seen {
+struct StateShown {
     group: [u8; 16],
     machines: u32,
     epochs: Vec<Epoch>,
-    invitations: (usize, usize),
+    invitations: (u64, u64),
     factories: Vec<Factory>,
     queued: usize,
     outbox: usize,
@@ -41,22 +42,17 @@ struct Epoch {
     machines: u32,
 }
 
-impl Seen {
+impl StateShown {
     fn of(store: &Store) -> Result<Self, StoreError> {
         let group = store.group();
         let epochs = group.epochs().iter().rev().take(EPOCHS_SHOWN);
         let epoch = |record: &clew_evidence::EpochRecord| Epoch {
             number: record.epoch,
-            id: Hex(&record.epoch_id().0).to_string(),
+            id: short_form(&record.epoch_id().0),
             made: record.made,
             start: group.start(record.epoch).unwrap_or(record.start),
             machines: record.machines,
         };
-        let invitations = store.invitations()?;
-        let offered = invitations
-            .iter()
-            .filter(|own| own.offered.is_some())
-            .count();
         let written = store
             .group_file_path()
             .metadata()
@@ -68,7 +64,7 @@ impl Seen {
             group: group.id().0,
             machines: group.register().machines,
             epochs: epochs.map(epoch).collect(),
-            invitations: (invitations.len(), offered),
+            invitations: store.count_invitations()?,
             factories: store.factories()?,
             queued: store.queued()?.len(),
             outbox: store.outbox(OUTBOX_COUNTED)?.len(),
@@ -82,7 +78,7 @@ pub(super) async fn page(State(pages): State<ManagerPages>, headers: HeaderMap) 
     let Some(guest) = entrance::guest(&pages, &headers).await else {
         return page_again("login");
     };
-    let Some(seen) = pages.read(Seen::of).await else {
+    let Some(seen) = pages.read(StateShown::of).await else {
         return pages.unread();
     };
     let is_manager = guest.visitor.is_manager();
@@ -104,7 +100,7 @@ pub(super) async fn page(State(pages): State<ManagerPages>, headers: HeaderMap) 
     pages.page(&guest, "State", "state", body)
 }
 
-fn overview(pages: &ManagerPages, seen: &Seen, is_manager: bool) -> Markup {
+fn overview(pages: &ManagerPages, seen: &StateShown, is_manager: bool) -> Markup {
     let trouble = pages.manager.trouble.read();
     let trouble = trouble.unwrap_or_else(PoisonError::into_inner).clone();
     let health = match &trouble {
@@ -132,7 +128,7 @@ fn overview(pages: &ManagerPages, seen: &Seen, is_manager: bool) -> Markup {
     }
 }
 
-fn epochs(seen: &Seen) -> Markup {
+fn epochs(seen: &StateShown) -> Markup {
     let rows: Vec<_> = seen
         .epochs
         .iter()
@@ -174,7 +170,7 @@ fn authors(authors: &[AdmittedAuthor]) -> Markup {
     let row = |own: &AdmittedAuthor| {
         let role = match own.role {
             Role::None => "dismissed".to_owned(),
-            Role::Trustee(index) => format!("trustee {index}"),
+            Role::Trustee(held) => held.to_string(),
             Role::Observer => "observer".to_owned(),
             Role::Requester => "requester".to_owned(),
         };
@@ -182,7 +178,7 @@ fn authors(authors: &[AdmittedAuthor]) -> Markup {
             html! { (visible(own.author.name.as_str())) },
             html! { (role) },
             html! { (utc(WallTime::from_nanos(own.admitted_at))) },
-            code(&Hex(own.author.signs.as_bytes()).to_string()),
+            code(&DeviceFingerprint::of(own.author.signs.as_bytes()).to_string()),
         ]
     };
     let rows: Vec<_> = authors.iter().rev().take(LISTED).map(row).collect();

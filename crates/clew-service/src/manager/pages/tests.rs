@@ -7,7 +7,7 @@ use clew_group::Scheme;
 use clew_group::quorum::Quorum;
 use clew_keys::login::LoginAnswer;
 use clew_keys::{AuthorKeyFile, IssuerKeyFile, TextFile};
-use clew_log::entry::Role;
+use clew_log::entry::{Role, Trusteeship};
 use clew_manager::{Board, ISSUER_KEY, NewGroup, Opening, Store};
 use ed25519_dalek::SigningKey;
 use rand_chacha::ChaCha20Rng;
@@ -315,7 +315,7 @@ async fn authors_see_what_their_role_shows_until_they_are_dismissed() {
     assert_eq!(served.answer(&key).await.status, StatusCode::FORBIDDEN);
     served
         .store
-        .admit_author(&author, Role::Trustee(1), NOW)
+        .admit_author(&author, Role::Trustee(Trusteeship::of_first_key(1)), NOW)
         .unwrap();
     let cookie = served.log_in(&key).await;
     let page = served.get("/pages/state", &cookie).await.text();

@@ -103,6 +103,7 @@ impl Mail {
             .await
             .map_err(|error| said(&error))?;
         if let Some((user, password)) = &self.settings.login {
+            // lettre's copy is not wiped. It ends with this connection.
             let credentials = Credentials::new(user.clone(), password.to_string());
             let mechanisms = [Mechanism::Plain, Mechanism::Login];
             let login = smtp.auth(&mechanisms, &credentials).await;

@@ -3,7 +3,7 @@
 use super::{TrusteePages, guest, paths};
 use crate::metrics::count;
 use crate::pages::entrance::{ELSEWHERE, is_sent_by_own};
-use crate::pages::{Guest, newer_and_older, page_again, table};
+use crate::pages::{Guest, newer_and_older, page_again, table, utc};
 use crate::trustee::{Kind, Matter, Ordered, Packets, Word};
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -174,16 +174,17 @@ fn shown(packets: &Packets) -> Markup {
         let covered = if packet.is_covered { "yes" } else { "no" };
         vec![
             html! { (packet.frame) },
+            html! { (packet.time.map_or_else(|| "not recorded".to_owned(), utc)) },
             html! { (visible(&packet.flow)) },
             html! { (packet.bytes) },
             html! { (covered) },
         ]
     };
     let rows: Vec<_> = packets.first.iter().map(row).collect();
-    let columns = ["Number", "From, to", "Bytes", "Would be opened"];
+    let columns = ["Number", "Recorded", "From, to", "Bytes", "Would be opened"];
     let more = packets.count.saturating_sub(packets.first.len() as u64);
     html! {
-        (table("packets", "Packets of the request's capture", &columns, &rows))
+        (table("packets", "Packets of the capture that the requester cut, with their numbers in it", &columns, &rows))
         @if more > 0 { p { "And " (more) " more." } }
     }
 }

@@ -133,6 +133,7 @@ async fn others_words_are_shown_and_never_markup() {
     );
     assert!(page.contains("4 KLs[U+202E] 17/26"), "{page}");
     assert!(page.contains("192.0.2.1:1") && page.contains("And 1 more."));
+    assert!(page.contains("2027-01-15 08:00:00 UTC"));
     let id = matter(Kind::Request, 1).id;
     let packets = served.get(&format!("pages/packets?id={id}"), &cookie).await;
     let disposition = packets.headers()["content-disposition"].to_str().unwrap();

@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 
 use super::{BITS, DIGIT, Digits, Ifma};
 use crate::mont::Modulus;
-use crate::vector::wide::{V, add, load, splat, store, zero};
+use crate::vector::wide::{V, add, load, splat, store, transposed, zero};
 
 /// Eight numbers, digit by digit.
 type Upright<const L: usize> = [V; L];
@@ -86,48 +86,4 @@ fn flat<const L: usize>(numbers: &Upright<L>) -> [Digits<L>; 8] {
         }
     }
     out
-}
-
-/// Rows for columns.
-#[target_feature(enable = "avx512f,avx512ifma")]
-#[inline]
-fn transposed(rows: [V; 8]) -> [V; 8] {
-    let [a, b, c, d, e, f, g, h] = rows;
-    let even = quarters([
-        _mm512_unpacklo_epi64(a, b),
-        _mm512_unpacklo_epi64(c, d),
-        _mm512_unpacklo_epi64(e, f),
-        _mm512_unpacklo_epi64(g, h),
-    ]);
-    let odd = quarters([
-        _mm512_unpackhi_epi64(a, b),
-        _mm512_unpackhi_epi64(c, d),
-        _mm512_unpackhi_epi64(e, f),
-        _mm512_unpackhi_epi64(g, h),
-    ]);
-    [
-        even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3],
-    ]
-}
-
-/// Rows for columns, of quarters of vectors.
-#[target_feature(enable = "avx512f,avx512ifma")]
-#[inline]
-fn quarters([a, b, c, d]: [V; 4]) -> [V; 4] {
-    const EVEN: i32 = 0x88;
-    const ODD: i32 = 0xdd;
-    let (first, second) = (
-        _mm512_shuffle_i64x2::<EVEN>(a, b),
-        _mm512_shuffle_i64x2::<EVEN>(c, d),
-    );
-    let (third, fourth) = (
-        _mm512_shuffle_i64x2::<ODD>(a, b),
-        _mm512_shuffle_i64x2::<ODD>(c, d),
-    );
-    [
-        _mm512_shuffle_i64x2::<EVEN>(first, second),
-        _mm512_shuffle_i64x2::<EVEN>(third, fourth),
-        _mm512_shuffle_i64x2::<ODD>(first, second),
-        _mm512_shuffle_i64x2::<ODD>(third, fourth),
-    ]
 }

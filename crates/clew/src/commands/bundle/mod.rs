@@ -14,7 +14,8 @@ use clew_keys::files::{self, IfExists, MODE_PUBLIC};
 use clew_report::{BUNDLE_MAX, Files, html, pdf, read_bundle, write_bundle};
 use origin::Origin;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The version that writes a report: another one may word it differently.
@@ -127,7 +128,17 @@ pub fn run(arguments: &Bundle) -> Result<Status, Failure> {
 /// `clew judge` of a bundle.
 pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
     let path = &arguments.evidence;
-    if arguments.input.is_some() || !is_bundle(path)? {
+    // Read once: it may be a pipe.
+    let bytes = read(path)?;
+    if let Some(input) = arguments
+        .input
+        .as_ref()
+        .filter(|_| bytes.starts_with(b"PK"))
+    {
+        let why = "a bundle has its own packets: omit the capture";
+        return Err(Failure::file(input, why));
+    }
+    if !bytes.starts_with(b"PK") {
         let why = "need --group GROUPFILE and the capture: only a bundle has its own";
         return Err(Failure::file(path, why).hint("clew help judge"));
     }
@@ -141,7 +152,7 @@ pub fn judge(arguments: &Judge) -> Result<Status, Failure> {
         let why = "anchors a whole capture, and a bundle has a part of one";
         return Err(Failure::file(anchor, why).hint("judge the evidence with the capture itself"));
     }
-    let files = read_bundle(&read(path)?);
+    let files = read_bundle(&bytes);
     let files = files.map_err(|error| Failure::file(path, format!("invalid: {error}")).no())?;
     let unpacked = Unpacked::new(path, files)?;
     let (pin, json) = (arguments.device.as_ref(), arguments.json);
@@ -230,10 +241,16 @@ impl Proofs {
     }
 }
 
+/// Nobody else may read the evidence, or change it before it is judged.
+fn private_folder() -> io::Result<tempfile::TempDir> {
+    let own = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(own).tempdir()
+}
+
 impl Unpacked {
     /// `bundle` names the folder, for messages.
     fn new(bundle: &Path, files: Files) -> Result<Self, Failure> {
-        let above = tempfile::tempdir().map_err(Failure::new)?;
+        let above = private_folder().map_err(Failure::new)?;
         let folder = above.path().join(name_of(bundle));
         fs::create_dir(&folder).map_err(|error| Failure::io(&folder, &error))?;
         for (name, bytes) in &files {
@@ -377,20 +394,14 @@ fn name_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn is_bundle(path: &Path) -> Result<bool, Failure> {
-    let mut first = [0; 4];
-    let mut file = File::open(path).map_err(|error| Failure::io(path, &error))?;
-    let read = file
-        .read(&mut first)
-        .map_err(|error| Failure::io(path, &error))?;
-    Ok(read == first.len() && first.starts_with(b"PK"))
-}
-
-/// Reads a file that may be in a bundle.
+/// Reads a file that may be in a bundle, or a bundle; `-` is standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::io(path, &error);
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path).map_err(failed)?),
+    };
     let most = BUNDLE_MAX as u64;
     file.take(most + 1)
         .read_to_end(&mut bytes)
@@ -401,5 +412,17 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
             path,
             "longer than 64 MiB, the most of a bundle",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_unpacked_where_nobody_else_reads() {
+        let folder = private_folder().unwrap();
+        let mode = folder.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Longest name of a capture's file, in bytes.
+const NAME_MAX: usize = 255;
+
 /// The capture that packets were copied from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,11 +28,12 @@ impl Origin {
         line
     }
 
-    /// Reads such a line. Returns `None` if it is another, or the version has other characters than
-    /// versions have.
+    /// Reads such a line. Returns `None` if it is another, the version has other characters than versions
+    /// have, or the capture's name is longer than a file's may be.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let read: Self = serde_json::from_slice(bytes).ok()?;
-        (read.encode() == bytes && is_version(&read.clew)).then_some(read)
+        let is_name = (1..=NAME_MAX).contains(&read.capture.len());
+        (read.encode() == bytes && is_version(&read.clew) && is_name).then_some(read)
     }
 }
 
@@ -59,5 +63,24 @@ mod hash {
         let bytes: Option<Vec<u8>> = digits.0.iter().map(byte).collect();
         let hash = bytes.and_then(|bytes| bytes.try_into().ok());
         hash.ok_or_else(|| D::Error::custom("not a SHA-256"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_capture_is_bounded() {
+        for (length, is_good) in [(0, false), (1, true), (255, true), (256, false)] {
+            let origin = Origin {
+                clew: "1".to_owned(),
+                capture: "a".repeat(length),
+                sha256: [1; 32],
+                frames: vec![1],
+            };
+            let read = Origin::decode(&origin.encode());
+            assert_eq!(read.is_some(), is_good, "{length}");
+        }
     }
 }

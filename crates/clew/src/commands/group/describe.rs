@@ -4,7 +4,7 @@ use super::BBS04_WARNING;
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
-use clew_evidence::{Change, EpochRecord, GroupFile, Origin, short_epoch_id};
+use clew_evidence::{Change, EpochRecord, GroupFile, GroupId, Origin, short_epoch_id};
 use clew_group::Scheme;
 use clew_manager::{Invitation, Machine, Store};
 use clew_wire::Hex;
@@ -89,10 +89,13 @@ pub fn end_lines(group: &GroupFile) -> Vec<String> {
         ));
     }
     if let Some(id) = &end.successor {
-        let id = short_epoch_id(id);
-        lines.push(format!("successor {id}"));
+        // A group's id is the begin of the id of its epoch 0.
+        let [id, _] = id.0.as_chunks().0 else {
+            return lines;
+        };
+        lines.push(format!("successor {}", GroupId(*id)));
         lines.push(
-            "          compare this with what the operator tells you by another way".to_owned(),
+            "          compare this id with what the operator tells you by another way".to_owned(),
         );
     }
     lines

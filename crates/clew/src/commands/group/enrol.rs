@@ -5,11 +5,11 @@ use crate::cli::{Enrol, GroupWitness};
 use crate::clock;
 use crate::failure::{Failure, Status};
 use crate::random;
-use crate::secrets;
+use crate::secrets::{self, cannot_write};
 use clew_evidence::{DeviceFingerprint, Name};
 use clew_group::Scheme;
 use clew_keys::encryption::Secret;
-use clew_keys::files::{IfExists, MODE_SECRET};
+use clew_keys::files::{IfExists, MODE_SECRET, Pending};
 use clew_keys::join::{AcceptanceFile, RequestFile, Round, round};
 use clew_keys::{IssuerKeyFile, MemberKeyFile, TextFile};
 use clew_manager::Store;
@@ -100,6 +100,11 @@ fn invite(
         return Err(exists(output));
     }
     warn_of_others(store, machine)?;
+    // Before the store has it: nobody could withdraw what was not given out.
+    drop(
+        Pending::create(output, MODE_SECRET, IfExists::Refuse)
+            .map_err(|e| cannot_write(output, &e))?,
+    );
     let invitation = store.invite(issuer, machine.clone(), clock::now_ns(), &mut random::os())?;
     write_new(output, &invitation, secret)?;
     say!("{machine} invited: {}", output.display());
@@ -144,8 +149,7 @@ fn invite_batch(store: &mut Store, arguments: &Enrol, prefix: &Name) -> Result<S
 
 /// Warns if invitations of the same name are open: only one of them makes a machine.
 fn warn_of_others(store: &Store, machine: &Name) -> Result<(), Failure> {
-    let open = store.invitations()?;
-    if open.iter().any(|invitation| invitation.name == *machine) {
+    if store.is_invited(machine)? {
         mention!(
             "clew: warning: {machine} already has an open invitation, and the first device that \
              answers any of them joins as {machine}; to withdraw all, run clew enrol DIR {machine} \

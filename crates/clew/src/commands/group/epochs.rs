@@ -48,6 +48,8 @@ pub fn rebase(arguments: &GroupRebase) -> Result<Status, Failure> {
 pub fn set_log(arguments: &GroupSetLog) -> Result<Status, Failure> {
     let when = when(&arguments.start)?;
     let mut store = Store::open(&arguments.dir)?;
+    // A service writes into the log that the group had at its start.
+    let _alone = Store::lock_service(&arguments.dir)?;
     let issuer = arguments.unlock.issuer(&store)?;
     let before = store.group().clone();
     let (log, what) = match &arguments.log {

@@ -7,7 +7,7 @@ use crate::commands::log::{distinct, keep_evidence};
 use crate::failure::Failure;
 use clew_evidence::GroupFile;
 use clew_keys::files::{IfExists, MODE_PUBLIC, write_atomically};
-use clew_service::manager::{ManagerClient, NotAccepted, Seen};
+use clew_service::manager::{LogMemory, ManagerClient, NotAccepted};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Logged {
     path: PathBuf,
-    given: Option<Seen>,
+    given: Option<LogMemory>,
 }
 
 /// Why a member does not sign in the newest epoch.
@@ -35,7 +35,7 @@ impl Logged {
         if threshold == 0 && !named.is_empty() {
             return Err(Failure::new("--log-threshold 0: need at least 1"));
         }
-        let given = (!named.is_empty()).then_some(Seen {
+        let given = (!named.is_empty()).then_some(LogMemory {
             witnesses,
             threshold,
             reads: arguments.log_read,
@@ -46,10 +46,10 @@ impl Logged {
     }
 
     /// The witnesses in force. `None` if none were ever given.
-    fn seen(&self) -> Result<Option<Seen>, Failure> {
+    fn seen(&self) -> Result<Option<LogMemory>, Failure> {
         let kept = match std::fs::read_to_string(&self.path) {
             Ok(text) => {
-                let kept = text.parse::<Seen>();
+                let kept = text.parse::<LogMemory>();
                 Some(kept.map_err(|error| {
                     Failure::file(&self.path, error).hint("remove it, and use --log-witness again")
                 })?)
@@ -58,7 +58,7 @@ impl Logged {
             Err(error) => return Err(Failure::io(&self.path, &error)),
         };
         Ok(match (self.given.clone(), kept) {
-            (Some(given), Some(kept)) => Some(Seen {
+            (Some(given), Some(kept)) => Some(LogMemory {
                 last: kept.last,
                 ..given
             }),

@@ -353,6 +353,10 @@ pub fn unanswered(error: &ClientError) -> Failure {
              with another -o",
         ),
         (_, Some("busy" | "store" | "too-slow")) => failure.hint("run the command again"),
+        (_, Some("clock" | "halted")) => failure.hint("ask the manager's operator"),
+        (_, Some("path" | "origin")) => {
+            failure.hint("this is another service: use the URL that clew manager serve prints")
+        }
         (ClientError::Refused { .. }, _) => failure.no(),
         _ => failure,
     }

@@ -1,6 +1,6 @@
 //! `clew log verify` and `count`.
 
-use super::{founder, policy, seconds};
+use super::{NO_LOG, founder, is_elsewhere, policy, seconds};
 use crate::cli::{Believed, LogCount, LogVerify};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -38,12 +38,24 @@ pub async fn verify(arguments: &LogVerify) -> Result<Status, Failure> {
     let source = Source::of(arguments.source.as_deref().unwrap_or_default())?;
     let url = match source {
         Source::Dir(dir) => {
+            if arguments.state.is_some() || arguments.evidence.is_some() {
+                let why = "--state and --evidence require the log's URL: a directory shows one history alone";
+                return Err(Failure::file(&dir, why));
+            }
             let state = read_state(&dir)?;
+            if !arguments.json {
+                say!("valid: {} entries", state.size());
+            }
             return report(&state, group.as_ref(), arguments.json);
         }
         Source::Url(url) => url,
     };
-    let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+    let key = named_key(
+        &arguments.believed,
+        group.as_ref(),
+        arguments.group.as_deref(),
+    )?;
+    let policy = policy(&arguments.believed, key)?;
     let from = group.as_ref().map(founder).transpose()?;
     let watched = group.as_ref().map(register_sizes).unwrap_or_default();
     let mut mirror = Mirror::new(policy, from, watched);
@@ -88,7 +100,10 @@ pub(super) fn broken(error: &AuditError, path: Option<&Path>) -> Failure {
     let failure = Failure::new(error);
     let notes = error.evidence();
     if notes.is_empty() {
-        return failure;
+        return match error {
+            AuditError::Log(error) if is_elsewhere(error) => failure.hint(NO_LOG),
+            _ => failure,
+        };
     }
     let path = path.unwrap_or(Path::new(EVIDENCE));
     let text: Vec<_> = notes.iter().map(ToString::to_string).collect();
@@ -256,7 +271,12 @@ pub async fn count(arguments: &LogCount) -> Result<Status, Failure> {
             read_state(&dir)?
         }
         Source::Url(url) => {
-            let policy = policy(&arguments.believed, log_key(&arguments.believed)?)?;
+            let key = named_key(
+                &arguments.believed,
+                group.as_ref(),
+                arguments.group.as_deref(),
+            )?;
+            let policy = policy(&arguments.believed, key)?;
             let from = group.as_ref().map(founder).transpose()?;
             let mut mirror = Mirror::new(policy, from, Vec::new());
             let log = LogClient::new(&url).map_err(Failure::new)?;
@@ -353,6 +373,25 @@ pub(super) fn log_key(believed: &Believed) -> Result<VerifierKey, Failure> {
             .hint("use --log with the key that clew log create printed")
     };
     believed.log.clone().ok_or_else(missing)
+}
+
+/// The log's key, which the group file names if there is one. With another group's file an honest log
+/// would seem to break a rule.
+fn named_key(
+    believed: &Believed,
+    group: Option<&GroupFile>,
+    path: Option<&Path>,
+) -> Result<VerifierKey, Failure> {
+    let key = log_key(believed)?;
+    let (Some(group), Some(path)) = (group, path) else {
+        return Ok(key);
+    };
+    if group.logs().any(|log| *log.key() == key) {
+        return Ok(key);
+    }
+    let name = &group.genesis().name;
+    let why = format!("group {name} does not name the log of --log");
+    Err(Failure::file(path, why).hint("use the group file of the log's own group"))
 }
 
 #[cfg(test)]

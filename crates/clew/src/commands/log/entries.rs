@@ -1,6 +1,6 @@
 //! `clew log add`, `anchor`, `result` and `unseal`: what authors write, each with its proof.
 
-use super::{distinct, seconds};
+use super::{NO_LOG, distinct, is_elsewhere, seconds};
 use crate::cli::{Authored, EntryTo, GroupsLog, LogAdd, LogAnchor, LogResult, LogUnseal};
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -105,6 +105,7 @@ pub(super) fn policy_of(at: &GroupsLog, group: &GroupFile) -> Result<Policy, Fai
 
 pub(super) fn refused(error: &LogClientError) -> Failure {
     match error.rule() {
+        _ if is_elsewhere(error) => Failure::new(error).hint(NO_LOG),
         Some("busy") => Failure::new(error).hint("run the command again: an entry is added once"),
         Some(rule) => Failure::new(format!("{error} ({rule})")).no(),
         None => Failure::new(error).hint("run the command again: an entry is added once"),

@@ -19,6 +19,8 @@ use crate::failure::{Failure, Status};
 use clew_evidence::GroupFile;
 use clew_log::{Founder, Policy, VerifierKey};
 use clew_service::StorageError;
+use clew_service::http::{ClientError, UNKNOWN_REFUSAL};
+use clew_service::log::LogClientError;
 
 pub fn run(command: Log) -> Result<Status, Failure> {
     match command {
@@ -48,6 +50,19 @@ pub fn founder(group: &GroupFile) -> Result<Founder, Failure> {
         record: id.0,
         manager: group.genesis().manager,
     })
+}
+
+/// What to do if no log answers at a URL.
+const NO_LOG: &str = "this URL is not a log's. A log that clew manager serve has is at the manager's URL with \
+                      log/ before the #, and serve prints it";
+
+/// Whether another server than a log answered.
+fn is_elsewhere(error: &LogClientError) -> bool {
+    matches!(
+        error,
+        LogClientError::Http(ClientError::Refused { problem, .. })
+            if problem.status == 404 && [UNKNOWN_REFUSAL, "path"].contains(&&*problem.title)
+    )
 }
 
 /// Now, in seconds since 1970.

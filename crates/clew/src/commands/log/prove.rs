@@ -1,7 +1,7 @@
 //! `clew log prove`: that an entry is in a log, or that a log only grew.
 
 use super::audit::{is_no, log_key};
-use super::{policy, seconds};
+use super::{NO_LOG, is_elsewhere, policy, seconds};
 use crate::cli::LogProve;
 use crate::commands::shown::proof;
 use crate::failure::{Failure, Status};
@@ -89,6 +89,7 @@ fn refused(error: LogClientError) -> Failure {
     let failure = Failure::new(&error);
     match error {
         LogClientError::Proof(error) if is_no(error) => failure.no(),
+        error if is_elsewhere(&error) => failure.hint(NO_LOG),
         _ => failure,
     }
 }

@@ -2,18 +2,38 @@
 
 use crate::cli::ManagerLogin;
 use crate::failure::{Failure, Status};
+use crate::secrets;
 use clew_keys::{AuthorKeyFile, TextFile};
 use clew_manager::{SERVICE_TLS, Store};
 use clew_service::http::{Certificate, Client, ServiceUrl};
 use clew_service::pages::link;
+use std::path::Path;
+
+const START: &str = "start the service with clew manager serve";
+
+/// The address that the service told last.
+fn told(dir: &Path) -> Result<ServiceUrl, Failure> {
+    let path = dir.join(super::ADDRESS);
+    if !path.exists() {
+        return Err(
+            Failure::file(dir, "no service of this group has told its address").hint(START),
+        );
+    }
+    let url = secrets::read_text(&path)?.trim().parse();
+    url.map_err(|error| Failure::file(&path, error))
+}
 
 pub fn login(arguments: &ManagerLogin) -> Result<Status, Failure> {
     let (url, key) = match (&arguments.dir, &arguments.manager, &arguments.key) {
         (Some(dir), None, None) => {
-            let pin = Certificate::pin_of(&dir.join(SERVICE_TLS)).map_err(|error| {
-                Failure::new(error).hint("start the service with clew manager serve")
-            })?;
-            let url = ServiceUrl::pinned(&arguments.at.to_string(), pin).map_err(Failure::new)?;
+            let url = match &arguments.at {
+                Some(at) => {
+                    let pin = Certificate::pin_of(&dir.join(SERVICE_TLS));
+                    let pin = pin.map_err(|error| Failure::new(error).hint(START))?;
+                    ServiceUrl::pinned(&at.to_string(), pin).map_err(Failure::new)?
+                }
+                None => told(dir)?,
+            };
             let store = Store::open(dir)?;
             (url, arguments.unlock.issuer(&store)?.manager)
         }
@@ -28,7 +48,8 @@ pub fn login(arguments: &ManagerLogin) -> Result<Status, Failure> {
     };
     let link = crate::tunnel::run_or_stop(async {
         let client = Client::new(&url).map_err(Failure::new)?;
-        link(&client, &key).await.map_err(Failure::new)
+        let link = link(&client, &key).await;
+        link.map_err(|error| Failure::new(error).hint(format!("{START}, or use --at")))
     })?;
     say!("{link}");
     mention!("open it in a browser within two minutes: it logs in once, whoever has it");

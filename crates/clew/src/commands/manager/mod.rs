@@ -2,6 +2,8 @@
 
 mod authors;
 mod backup;
+mod catch_up;
+mod clock;
 mod login;
 mod plan;
 mod retention;
@@ -12,7 +14,7 @@ pub use plan::ready_on_board;
 use super::bound::Bound;
 use super::log::{Started, smallest_quorum};
 use crate::cli::{Manager, ManagerServe, ManagerSetLog};
-use crate::clock;
+use crate::clock as time;
 use crate::failure::{Failure, Status};
 use crate::groups::read_group_file;
 use crate::random;
@@ -33,6 +35,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
 
+/// What the service told last as its address, within the group's directory: for `clew manager login`.
+const ADDRESS: &str = "issuer/address";
+
 pub fn run(arguments: &Manager) -> Result<Status, Failure> {
     match arguments {
         Manager::Serve(arguments) => serve(arguments),
@@ -45,6 +50,8 @@ pub fn run(arguments: &Manager) -> Result<Status, Failure> {
         Manager::Backup(arguments) => backup::backup(arguments),
         Manager::Restore(arguments) => backup::restore(arguments),
         Manager::Check(arguments) => backup::check(arguments),
+        Manager::CatchUp(arguments) => catch_up::run(arguments),
+        Manager::Clock(arguments) => clock::run(arguments),
         Manager::Retention(arguments) => retention::rule(arguments),
         Manager::Prune(arguments) => retention::prune(arguments),
         Manager::SetLog(arguments) => set_log(arguments),
@@ -53,6 +60,7 @@ pub fn run(arguments: &Manager) -> Result<Status, Failure> {
 
 fn set_log(arguments: &ManagerSetLog) -> Result<Status, Failure> {
     let store = Store::open(&arguments.dir)?;
+    let _alone = Store::lock_service(&arguments.dir)?;
     let none = || {
         Failure::file(&arguments.dir, "the group has no log")
             .hint("run clew group set-log with the log's key first")
@@ -80,7 +88,7 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
     let url = bound.url.clone();
     let options = ManagerOptions {
         epoch_every: arguments.epoch_every,
-        clock: clock::now_ns,
+        clock: time::now_ns,
         tell: |line| mention!("clew: {line}"),
     };
     let published = store.group_file_path();
@@ -88,15 +96,22 @@ fn serve(arguments: &ManagerServe) -> Result<Status, Failure> {
         let mut own = own_log(&store, arguments, &url)?;
         let log = managed(&store, arguments, &url, own.as_ref()).await?;
         let (manager, thread) = Service::start_with_log(store, issuer, options, log, random::os())?;
-        let rows = RowService::start(dir.clone(), rows_key, clock::now_ns, random::os());
+        let rows = RowService::start(dir.clone(), rows_key, time::now_ns, random::os());
         let both = (Store::open(dir)?, Board::open(dir)?);
         let pin = Some(bound.certificate.pin());
-        let pages = ManagerPages::new(both, manager.clone(), clock::now_ns, pin)?;
-        let board = BoardService::start(Board::open(dir)?, clock::now_ns)?;
+        let pages = ManagerPages::new(both, manager.clone(), time::now_ns, pin)?;
+        let board = BoardService::start(Board::open(dir)?, time::now_ns)?;
         match &own {
-            Some(own) => say!("manager at {url}\n{}", own.described()),
+            Some(own) => {
+                let log = url.at("log").map_err(Failure::new)?;
+                say!("manager at {url}\n{}\nurl      {log}", own.described());
+            }
             None => say!("manager at {url}"),
         }
+        let path = dir.join(ADDRESS);
+        let told = format!("{url}\n");
+        write_atomically(&path, told.as_bytes(), MODE_SECRET, IfExists::Replace)
+            .map_err(|error| Failure::io(&path, &error))?;
         own.as_ref().inspect(|own| own.warn());
         if let Some(own) = &own {
             let (path, quorum) = (published, own.quorum.clone());

@@ -1,5 +1,6 @@
 //! `clew manager plan` and `plans`: key generations on the board, on the manager's side.
 
+use super::authors::opening_key;
 use crate::cli::{ManagerAuthors, ManagerPlan};
 use crate::clock;
 use crate::commands::opening_key::failed;
@@ -10,7 +11,7 @@ use crate::secrets;
 use clew_group::quorum::{Quorum, Set, Trustee};
 use clew_keys::Author;
 use clew_keys::post::Post;
-use clew_log::entry::Role as AuthorRole;
+use clew_log::entry::{Role as AuthorRole, Trusteeship};
 use clew_manager::{Board, BoardError, POST_PLAN, Store};
 use clew_trustee::dkg::round::Round;
 use clew_trustee::dkg::{Dealing, Plan, Proposal, Role, Seat};
@@ -45,9 +46,12 @@ pub fn plan(arguments: &ManagerPlan) -> Result<Status, Failure> {
 /// Who takes part: the trustees of the new key, and in a resharing the old ones that deal.
 fn seats(arguments: &ManagerPlan, store: &Store, plan: &Plan) -> Result<Vec<Seat>, Failure> {
     let authors = store.authors()?;
+    let (held, since) = (store.trusteeships()?, opening_key(store.group()));
     let admitted = |index: u8| {
+        let of = Trusteeship { since, index };
+        let (_, key) = held.iter().find(|(held, _)| *held == of)?;
         let mut all = authors.iter();
-        let found = all.find(|known| known.role == AuthorRole::Trustee(index));
+        let found = all.find(|known| known.author.signs.as_bytes() == key);
         found.map(|known| known.author.clone())
     };
     let unknown = |index: u8| {
@@ -71,14 +75,15 @@ fn seats(arguments: &ManagerPlan, store: &Store, plan: &Plan) -> Result<Vec<Seat
             None => admitted(trustee.index()).ok_or_else(|| unknown(trustee.index()))?,
         };
         let mut known = authors.iter();
-        let is_out = |known: &clew_manager::AdmittedAuthor| {
-            known.role == AuthorRole::None && known.author.signs == author.signs
+        let has_name = |known: &clew_manager::AdmittedAuthor| {
+            let is_other = known.author.signs != author.signs && known.role != AuthorRole::None;
+            is_other && known.author.name == author.name
         };
-        if known.any(is_out) {
-            return Err(Failure::new(format!(
-                "{}: this key was dismissed",
-                author.name
-            )));
+        if known.any(has_name) {
+            let why = format!("another author is called {}", author.name);
+            return Err(
+                Failure::new(why).hint("give this key another name: clew trustee init --name")
+            );
         }
         let dealer = plan.old_key().is_none().then_some(trustee);
         seats.push((Some(trustee), dealer, author));

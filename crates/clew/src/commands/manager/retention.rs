@@ -3,7 +3,7 @@
 use crate::cli::{ManagerPrune, ManagerRetention};
 use crate::clock;
 use crate::failure::{Failure, Status};
-use clew_manager::{Pruned, Store, StoreError};
+use clew_manager::{Pruned, Store};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,12 +32,13 @@ pub fn rule(arguments: &ManagerRetention) -> Result<Status, Failure> {
         ("posts", rule.posts),
     ] {
         match days {
-            Some(days) => say!("{what:<16}  deleted after {days} days"),
+            Some(days) => say!("{what:<16}  deleted after {}", several(days.into(), "day")),
             None => say!("{what:<16}  kept"),
         }
     }
     match store.deleted_machines()? {
         0 => {}
+        1 => say!("1 machine was deleted: nobody can name it from a packet"),
         deleted => say!("{deleted} machines were deleted: nobody can name them from a packet"),
     }
     Ok(Status::Yes)
@@ -78,20 +79,34 @@ pub async fn daily(dir: PathBuf) {
             Ok(Ok(pruned)) if pruned.is_empty() => {}
             Ok(Ok(pruned)) => mention!("deleted by the rule of retention: {}", counted(&pruned)),
             Ok(Err(error)) => untold(&error),
-            Err(_) => return,
+            Err(error) => untold(&error),
         }
         tokio::time::sleep(DAY).await;
     }
 }
 
-fn untold(error: &StoreError) {
-    mention!("clew: nothing was deleted by the rule of retention: {error}");
+fn untold(error: &dyn std::fmt::Display) {
+    mention!(
+        "clew: not all was deleted that the rule of retention says; it is tried again in a day: {error}"
+    );
+}
+
+/// A count with its noun.
+fn several(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
 }
 
 fn counted(pruned: &Pruned) -> String {
-    let machines = pruned.machines.len();
-    let (joins, topics, posts) = (pruned.joins, pruned.topics, pruned.posts);
-    format!("{machines} machines, {joins} joins, {topics} topics with {posts} posts")
+    let machines = several(pruned.machines.len() as u64, "machine");
+    let joins = several(pruned.joins, "join");
+    let (topics, posts) = (
+        several(pruned.topics, "topic"),
+        several(pruned.posts, "post"),
+    );
+    format!("{machines}, {joins}, {topics} with {posts}")
 }
 
 /// Copies of the store that an upgrade left beside it.

@@ -5,7 +5,7 @@ use super::{Candidate, InUse, no_such_machine, not_a_member};
 use crate::failure::Failure;
 use crate::progress;
 use clew_evidence::{
-    CheckedGroup, FoundRow, GroupFile, LineValue, RegisterFileHeader, RegisterLine, Search,
+    CheckedGroup, FoundRow, GroupFile, LineValue, RegisterFileHeader, RegisterLine, Row, Search,
 };
 use clew_group::Scheme;
 use clew_group::curve::G1;
@@ -117,6 +117,18 @@ impl RegisterFile {
             "use a register of all machines, as new as the group file: clew group register DIR -o \
              REGISTER",
         )
+    }
+
+    /// The row with that leaf hash, if the file has it and the group's register does.
+    pub fn with_leaf(&self, group: &GroupFile, leaf: &[u8; 32]) -> Result<Option<Row>, Failure> {
+        let mut lines = self.lines("searching the register")?;
+        while let Some(line) = lines.next()? {
+            let is_it = line.row.entry.leaf_hash() == *leaf;
+            if is_it && line.row.is_in_register_of(group) {
+                return Ok(Some(line.row));
+            }
+        }
+        Ok(None)
     }
 
     pub fn candidate(&self, name: &str, epoch: u32) -> Result<Candidate, Failure> {

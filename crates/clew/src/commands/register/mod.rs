@@ -125,6 +125,21 @@ impl Register {
     }
 }
 
+/// The row of a register file with that leaf hash.
+///
+/// # Errors
+/// The file cannot be read, or lacks the row.
+pub fn row_with_leaf(path: &Path, group: &GroupFile, leaf: &[u8; 32]) -> Result<Row, Failure> {
+    let row = RegisterFile::open(path, group)?.with_leaf(group, leaf)?;
+    row.ok_or_else(|| {
+        Failure::file(
+            path,
+            "no row of this register has the leaf hash that the warrant names",
+        )
+        .hint("use a register file and a group file that are as new as the warrant")
+    })
+}
+
 fn no_such_machine(name: &str) -> Failure {
     Failure::new(format!("machine {name} is not in the register"))
 }

@@ -12,13 +12,59 @@ use clew_service::board::BoardClient;
 use clew_service::http::{ClientError, ServiceUrl};
 use clew_service::log::{LogClient, LogClientError};
 use clew_trustee::request::{Message, Posted};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Most posts of one topic that are read: those of 33 authors, as the board limits them.
-const POSTS_MAX: usize = 4_096;
+/// Most answers of the board that one look at a topic reads: some 32 MiB. The next look goes on behind them.
+const PAGES_MAX: usize = 64;
+/// Most messages of a topic that are kept, and of one author: as many as honest ones have.
+const KEPT_MAX: usize = 4_096;
+const OF_AUTHOR_MAX: usize = 96;
+/// Most bytes of them.
+const BYTES_MAX: usize = 64 << 20;
 /// How often a busy log is asked again, and after how long.
 const ATTEMPTS: u32 = 5;
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// What takes the posts of a topic in their order, and knows how far it has come.
+pub trait Reading {
+    /// The place of the last post that it took.
+    fn last(&self) -> u64;
+    /// Takes the next one: a message with its length, or `None` if it is not one of a request.
+    fn take(&mut self, place: u64, posted: Option<(Posted, usize)>);
+}
+
+/// What a topic has so far, in bounded memory: posts are only added, so each is read once.
+#[derive(Default)]
+pub struct Thread {
+    /// The messages that are kept, in the board's order.
+    pub posts: Vec<Posted>,
+    last: u64,
+    bytes: usize,
+    of_author: BTreeMap<[u8; 32], usize>,
+}
+
+impl Reading for Thread {
+    fn last(&self) -> u64 {
+        self.last
+    }
+
+    fn take(&mut self, place: u64, posted: Option<(Posted, usize)>) {
+        self.last = place;
+        let Some((posted, length)) = posted else {
+            return;
+        };
+        let of_author = self.of_author.entry(posted.author).or_default();
+        let is_kept = *of_author < OF_AUTHOR_MAX
+            && self.posts.len() < KEPT_MAX
+            && self.bytes + length <= BYTES_MAX;
+        if is_kept {
+            *of_author += 1;
+            self.bytes += length;
+            self.posts.push(posted);
+        }
+    }
+}
 
 /// An author at the board and the log.
 pub struct Exchange<'k> {
@@ -65,33 +111,31 @@ impl<'k> Exchange<'k> {
         Ok(())
     }
 
-    /// Reads a topic: what has another form than a request's messages is left out. Waits up to `wait`
-    /// if it has no more than `known` posts. Returns how many posts there are, too.
-    pub async fn posts(
+    /// Reads what is new of a topic. If it has nothing new, waits for it, up to `wait`. Returns whether there
+    /// may be more behind: a board without end, which one call does not follow to it.
+    pub async fn read(
         &self,
         topic: &[u8; 32],
-        known: u64,
+        into: &mut impl Reading,
         wait: Duration,
-    ) -> Result<(u64, Vec<Posted>), Failure> {
-        if !wait.is_zero() && known > 0 {
-            self.board
-                .topic(topic, known, wait)
-                .await
-                .map_err(refused)?;
-        }
-        let (mut last, mut posts) = (0, Vec::new());
-        while posts.len() < POSTS_MAX {
-            let next = self.board.topic(topic, last, Duration::ZERO).await;
+    ) -> Result<bool, Failure> {
+        let mut wait = wait;
+        for _ in 0..PAGES_MAX {
+            let next = self.board.topic(topic, into.last(), wait).await;
             let next = next.map_err(refused)?;
-            let Some(newest) = next.last() else { break };
-            last = newest.place;
-            posts.extend(next.into_iter().filter_map(|placed| {
+            if next.is_empty() {
+                return Ok(false);
+            }
+            for placed in next {
                 let (author, kind) = (placed.post.author, placed.post.kind);
-                let message = Message::decode(kind, &placed.post.body)?;
-                Some(Posted { author, message })
-            }));
+                let message = Message::decode(kind, &placed.post.body);
+                let length = placed.post.body.len();
+                let posted = message.map(|message| Posted { author, message });
+                into.take(placed.place, posted.map(|posted| (posted, length)));
+            }
+            wait = Duration::ZERO;
         }
-        Ok((last, posts))
+        Ok(true)
     }
 
     /// Has an entry logged, and returns the log's proof of it, which holds under the policy. An entry that
@@ -132,7 +176,7 @@ pub fn check_log(group: &CheckedGroup) -> Result<(), Failure> {
 
 /// Why the board refused.
 pub fn refused(error: ClientError) -> Failure {
-    let failure = Failure::new(&error);
+    let failure = Failure::unanswered(&error);
     match &error {
         ClientError::Refused { problem, .. } if problem.title == "author" => {
             failure.hint("ask the manager: clew manager admit DIR --key FILE.pub ...")
@@ -144,7 +188,10 @@ pub fn refused(error: ClientError) -> Failure {
 
 /// Why the log refused.
 pub fn unlogged(error: &LogClientError) -> Failure {
-    let failure = Failure::new(error);
+    let failure = match error {
+        LogClientError::Http(error) => Failure::unanswered(error),
+        error => Failure::new(error),
+    };
     match error.rule() {
         _ if matches!(error, LogClientError::Http(error) if lacks_pin(error)) => {
             failure.hint(NEEDS_PIN)

@@ -1,7 +1,8 @@
 //! `clew request fetch`: shares are decrypted, checked and combined; then the result is logged.
 
-use super::exchange::{Exchange, unlogged};
+use super::exchange::{Exchange, Thread, unlogged};
 use super::folder::Folder;
+use super::patience::Patience;
 use super::row;
 use super::status::{filing, progress};
 use crate::cli::RequestFetch;
@@ -76,17 +77,56 @@ impl Fetch<'_> {
             }
         };
         let text = got.evidence.encode();
-        let body = Body::Result {
-            place: self.filing.place,
-            evidence: Sha256::digest(&text).into(),
-        };
-        let proof = self.exchange.log(&body, &self.folder.policy).await;
-        let proof = proof.map_err(|error| unlogged(&error))?;
-        let result = Message::Result(Box::new(proof));
-        self.exchange.say(self.folder.topic(), &result).await?;
         let output = &self.arguments.out.output;
         crate::secrets::write_same(output, &text, clew_keys::files::MODE_PUBLIC)?;
-        self.add_proofs(&mut got)?;
+        let logged = match self.folder.is_delivered() {
+            true => Ok(()),
+            false => self.deliver(&text).await,
+        };
+        let is_match = self.filing.is_match;
+        self.tell(&mut got)?;
+        // The evidence is there all the same; the next run says it to the log.
+        logged.map_err(|failure| {
+            failure.hint(
+                "run the command again: the evidence is written, its hash is not in the log yet",
+            )
+        })?;
+        let is_no = is_match && !got.judgement.signed;
+        Ok(Status::of(is_no, false))
+    }
+
+    /// Has the hash of the evidence logged, and shows the trustees that. With `--wait`, for as long as it takes.
+    async fn deliver(&self, text: &str) -> Result<(), Failure> {
+        let body = Body::Result {
+            place: self.filing.place,
+            evidence: Sha256::digest(text).into(),
+        };
+        let mut asking = Patience::new(self.arguments.wait);
+        let mut logged = None;
+        loop {
+            let said = match &logged {
+                None => {
+                    let proof = self.exchange.log(&body, &self.folder.policy).await;
+                    proof
+                        .map(|proof| logged = Some(proof))
+                        .map_err(|error| unlogged(&error))
+                }
+                Some(proof) => {
+                    let result = Message::Result(Box::new(clew_log::Proof::clone(proof)));
+                    let said = self.exchange.say(self.folder.topic(), &result).await;
+                    if said.is_ok() {
+                        return self.folder.put_delivered(proof);
+                    }
+                    said
+                }
+            };
+            asking.of(said).await?;
+        }
+    }
+
+    /// Says what the evidence shows.
+    fn tell(self, got: &mut Got) -> Result<(), Failure> {
+        self.add_proofs(got)?;
         let capture = self.folder.capture();
         let mut matter = Matter::of(&capture, self.folder.asked.evidence)?;
         matter.coverage.original = self.folder.settings.original;
@@ -98,8 +138,7 @@ impl Fetch<'_> {
             &got.judgement,
             self.arguments.json,
         );
-        let is_no = self.filing.is_match && !got.judgement.signed;
-        Ok(Status::of(is_no, false))
+        Ok(())
     }
 
     /// Adds what the case's own proofs of the log show. Without them the judgement says so.
@@ -141,34 +180,43 @@ impl Fetch<'_> {
     }
 
     async fn wait(&self) -> Result<Got, Failure> {
-        let (mut known, mut wait, mut new_set) = (0, Duration::ZERO, self.new_set()?);
+        let (mut thread, mut wait, mut new_set) =
+            (Thread::default(), Duration::ZERO, self.new_set()?);
+        let mut asking = Patience::new(self.arguments.wait);
         let patience = self.arguments.new_set_after.max(PATIENCE_MIN);
-        let mut news = Instant::now();
+        let (mut news, mut known) = (Instant::now(), 0);
         loop {
             let topic = self.folder.topic();
-            let (last, posts) = self.exchange.posts(&topic, known, wait).await?;
-            if last > known {
-                news = Instant::now();
-            }
+            let read = self.exchange.read(&topic, &mut thread, wait).await;
+            let is_read = asking.of(read).await?;
+            let posts = &thread.posts;
             let now = clock::now_ns() / 1_000_000_000;
             let policy = &self.folder.policy;
-            let decided = decided(&posts, policy, &self.filing.group, self.filing.place, now);
+            let of = (self.filing.place, self.filing.since);
+            let decided = decided(posts, policy, &self.filing.group, of, now);
+            let done = steps(posts, &decided).count();
+            if !is_read || done > known {
+                (news, known) = (Instant::now(), done);
+            }
             if self.filing.is_match {
                 let chosen = new_set.take().or_else(|| match news.elapsed() >= patience {
-                    true => another_set(&posts, &decided, &self.filing),
+                    true => another_set(posts, &decided, &self.filing),
                     false => None,
                 });
-                self.name_set(&posts, &decided, chosen).await?;
+                let named = self.name_set(posts, &decided, chosen).await;
+                asking.of(named).await?;
             }
-            match self.combine(&posts, &decided).await {
-                Err(Waits::For(_)) if self.arguments.wait && !self.is_over(&posts) => {}
-                Err(Waits::For(failure) | Waits::Failed(failure)) => return Err(failure),
+            match self.combine(posts, &decided).await {
+                Err(Waits::For(_)) if self.arguments.wait && !self.is_over(posts) => {}
+                Err(Waits::For(failure)) => return Err(failure),
+                // The manager did not answer for the row: with --wait it is asked again.
+                Err(Waits::Failed(failure)) => drop(asking.of::<()>(Err(failure)).await?),
                 Ok(got) => {
-                    self.keep_decisions(&posts, &decided)?;
+                    self.keep_decisions(posts, &decided)?;
                     return Ok(got);
                 }
             }
-            (known, wait) = (last, WAIT.min(patience));
+            wait = WAIT.min(patience);
         }
     }
 
@@ -204,9 +252,32 @@ impl Fetch<'_> {
             },
         };
         match self.filing.is_match {
-            true => self.matched(&shares),
+            true => self.matched(&shares).map_err(|waits| match waits {
+                Waits::For(failure) => Waits::For(self.with_silent(failure, posts, decided)),
+                failed => failed,
+            }),
             false => self.opening(&shares).await,
         }
+    }
+
+    /// Names those of the newest set whose step is missing.
+    fn with_silent(&self, failure: Failure, posts: &[Posted], decided: &[Decided]) -> Failure {
+        let Some((attempt, set)) = newest_set(posts, &self.filing) else {
+            return failure;
+        };
+        let given = |index: u8| {
+            let own = steps(posts, decided).filter(|step| *step == (attempt, index));
+            own.count()
+        };
+        let fewest = set.iter().map(|trustee| given(trustee.index())).min();
+        let silent = set.iter().filter(|one| Some(given(one.index())) == fewest);
+        let names: Vec<String> = silent.map(|one| one.to_string()).collect();
+        let message = format!(
+            "{}; attempt {attempt} waits for {}",
+            failure.message,
+            names.join(", ")
+        );
+        Failure { message, ..failure }
     }
 
     /// The shares that decrypt. A trustee whose post does not is named.
@@ -371,16 +442,8 @@ fn first_set(trustees: &[u8], filing: &Filing) -> Option<Set> {
 fn another_set(posts: &[Posted], decided: &[Decided], filing: &Filing) -> Option<Set> {
     let (newest, set) = newest_set(posts, filing)?;
     let steps = |index: u8| {
-        let is_own = |post: &&Posted| match &post.message {
-            Message::Step { attempt, share } => {
-                *attempt == newest && share.trustee.index() == index
-            }
-            Message::Share {
-                attempt, trustee, ..
-            } => *attempt == newest && trustee.index() == index,
-            _ => false,
-        };
-        posts.iter().filter(is_own).count()
+        let own = steps(posts, decided).filter(|step| *step == (newest, index));
+        own.count()
     };
     let most = set.iter().map(|trustee| steps(trustee.index())).max()?;
     let is_behind = |index: u8| {
@@ -390,6 +453,27 @@ fn another_set(posts: &[Posted], decided: &[Decided], filing: &Filing) -> Option
     let mut trustees = yes_sayers(decided);
     trustees.sort_by_key(|index| is_behind(*index));
     first_set(&trustees, filing)
+}
+
+/// The steps and shares of trustees whose yes the log has: the attempt, and whose.
+fn steps<'p>(posts: &'p [Posted], decided: &'p [Decided]) -> impl Iterator<Item = (u8, u8)> + 'p {
+    let step = |post: &Posted| match &post.message {
+        Message::Step { attempt, share } => Some((*attempt, share.trustee.index())),
+        Message::Share {
+            attempt, trustee, ..
+        } => Some((*attempt, trustee.index())),
+        _ => None,
+    };
+    let said_yes = |post: &Posted, index: u8| {
+        let yes = (post.author, index, Answer::Yes);
+        let mut decided = decided.iter();
+        decided.any(|one| (one.author, one.trustee, one.answer) == yes)
+    };
+    let all = posts
+        .iter()
+        .filter_map(move |post| Some((post, step(post)?)));
+    all.filter(move |(post, (_, index))| said_yes(post, *index))
+        .map(|(_, step)| step)
 }
 
 /// Names the trustees whose shares do not hold.

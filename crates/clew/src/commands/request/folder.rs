@@ -12,9 +12,10 @@ use clew_log::{Policy, Proof, VerifierKey};
 use clew_service::http::ServiceUrl;
 use clew_trustee::request::{CASE_BYTES_MAX, CaseFile, CaseMachine};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Read;
 use std::num::NonZeroU64;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const SETTINGS: &str = "case.json";
@@ -25,6 +26,7 @@ const MACHINE: &str = "machine";
 const PROOF: &str = "request.txt";
 /// Trustees that a group can have.
 const TRUSTEES_MAX: u8 = 32;
+const RESULT: &str = "result.txt";
 const EVIDENCE: &str = "evidence.txt";
 const NEWEST: &str = "newest.clew";
 
@@ -90,9 +92,10 @@ impl New<'_> {
             Some(above) if above != Path::new("") => above,
             _ => Path::new("."),
         };
-        // Mode 0700, and removed if it gets no name.
+        // Removed if it gets no name.
         let made = tempfile::Builder::new()
             .prefix(".clew-case-")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(above);
         let made = made.map_err(failed)?;
         let settings = serde_json::to_vec_pretty(self.settings).map_err(Failure::new)?;
@@ -217,6 +220,16 @@ impl Folder {
         kept.map(|path| super::super::shown::proof(&path)).collect()
     }
 
+    /// Whether the log has the hash of the evidence, and the board its proof.
+    pub fn is_delivered(&self) -> bool {
+        self.dir.join(RESULT).exists()
+    }
+
+    /// Keeps the log's proof of the result, once the board has it.
+    pub fn put_delivered(&self, proof: &Proof) -> Result<(), Failure> {
+        put(&self.dir.join(RESULT), proof.to_string().as_bytes())
+    }
+
     /// The evidence of an earlier fetch.
     pub fn evidence(&self) -> Result<Option<String>, Failure> {
         let path = self.dir.join(EVIDENCE);
@@ -267,12 +280,22 @@ impl Folder {
         Ok((self.asked.request.clone().at_place(place), proof))
     }
 
+    /// The packet's number in the capture that the case's own was copied from; 0 if it is not known.
+    fn original_frame(&self) -> u32 {
+        let original = self.settings.original.as_ref();
+        let frame = original.and_then(|original| original.frame(self.settings.frame.into()));
+        frame
+            .and_then(|frame| u32::try_from(frame).ok())
+            .unwrap_or(0)
+    }
+
     /// What trustees are shown.
     pub fn case(&self, place: NonZeroU64) -> Result<CaseFile, Failure> {
         let path = self.capture();
         Ok(CaseFile {
             place,
             frame: self.settings.frame,
+            original: self.original_frame(),
             salt: self.settings.salt,
             warrant: self.text.clone(),
             machine: self.asked.machine.clone(),

@@ -7,6 +7,7 @@ mod fetch;
 mod file;
 mod folder;
 pub mod matter;
+mod patience;
 mod row;
 mod status;
 

@@ -48,9 +48,12 @@ pub async fn ask(
     let question =
         question.ok_or_else(|| Failure::new("the packet is too long to be asked about"))?;
     let asked = exchange.board.ask(ROW_PATH, question, MAX_TEXT_BYTES, WAIT);
-    let text = String::from_utf8(asked.await.map_err(Failure::new)?);
+    let text = String::from_utf8(asked.await.map_err(|error| Failure::unanswered(&error))?);
     let text = text.map_err(|_| Failure::new(format!("{url}: the answer is not text")).no())?;
-    let bytes = client.group().await.map_err(Failure::new)?;
+    let bytes = client
+        .group()
+        .await
+        .map_err(|error| Failure::unanswered(&error))?;
     let group = GroupFile::from_bytes(&bytes);
     let group = group.map_err(|error| Failure::new(format!("{url}: {error}")).no())?;
     let group = check(Path::new(&url.to_string()), group)?;

@@ -1,7 +1,8 @@
 //! `clew request status`: how far a request is.
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Thread};
 use super::folder::Folder;
+use super::patience::Patience;
 use crate::cli::RequestStatus;
 use crate::clock;
 use crate::failure::{Failure, Status};
@@ -24,10 +25,12 @@ pub async fn run(arguments: &RequestStatus) -> Result<Status, Failure> {
         .load(&arguments.key, AuthorKeyFile::decode)?;
     let exchange = Exchange::new(&folder.manager()?, &folder.log()?, &folder.group, &key)?;
     let filing = filing(&folder)?;
-    let (mut known, mut wait) = (0, Duration::ZERO);
+    let (mut thread, mut wait) = (Thread::default(), Duration::ZERO);
+    let mut patience = Patience::new(arguments.wait);
     loop {
-        let (last, posts) = exchange.posts(&folder.topic(), known, wait).await?;
-        let progress = progress(&folder, &filing, &posts);
+        let read = exchange.read(&folder.topic(), &mut thread, wait).await;
+        patience.of(read).await?;
+        let progress = progress(&folder, &filing, &thread.posts);
         let is_over = !matches!(
             progress.state,
             RequestState::Filed | RequestState::Reviewed | RequestState::Approved { .. }
@@ -40,7 +43,7 @@ pub async fn run(arguments: &RequestStatus) -> Result<Status, Failure> {
                 _ => Status::CouldNotTell,
             });
         }
-        (known, wait) = (last, WAIT);
+        wait = WAIT;
     }
 }
 
@@ -58,6 +61,7 @@ pub fn filing(folder: &Folder) -> Result<Filing, Failure> {
         requester: logged.entry.author,
         is_match: folder.asked.machine.is_some(),
         expires: folder.warrant.draft().expires,
+        since: quorum.since,
         threshold: quorum.quorum.threshold(),
         trustees: quorum.quorum.trustees(),
     })
@@ -119,6 +123,7 @@ fn event_json(event: &Event) -> Value {
         Happened::Filed => ("filed", None),
         Happened::Reviewed => ("reviewed", None),
         Happened::Faulted(rule) => ("faulted", Some(rule)),
+        Happened::Postponed(rule) => ("postponed", Some(rule)),
         Happened::Approved => ("approved", None),
         Happened::Refused(rule) => ("refused", Some(rule)),
         Happened::Set(_) => ("set", None),
@@ -143,6 +148,12 @@ fn sentence(event: &Event) -> String {
         Happened::Filed => format!("{who}: filed"),
         Happened::Reviewed => format!("{who}: checked, its operator has to decide"),
         Happened::Faulted(rule) => format!("{who}: checked, rule {} failed", said(rule)),
+        Happened::Postponed(rule) => {
+            format!(
+                "{who}: checked, rule {} does not hold yet: it looks again",
+                said(rule)
+            )
+        }
         Happened::Approved => format!("{who}: approved"),
         Happened::Refused(rule) => format!("{who}: refused, rule {}", said(rule)),
         Happened::Set(attempt) => format!("{who}: named who answers, attempt {attempt}"),

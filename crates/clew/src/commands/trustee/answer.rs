@@ -36,7 +36,12 @@ pub fn decide(home: &Home, plan: &KeptPlan, own: &Author, word: &Word) -> Result
             plan.set_answer(Answer::Approved)
         }
         Word::Refuse(_) => match plan.answer()? {
-            Answer::Waiting | Answer::Refused => plan.set_answer(Answer::Refused),
+            // Also one that cannot go on: its operator gives it up.
+            Answer::Waiting | Answer::Refused | Answer::Approved
+                if plan.status()?["stage"].as_str() != Some("ready") =>
+            {
+                plan.set_answer(Answer::Refused)
+            }
             other => Err(answered(plan, other.as_str())),
         },
     }

@@ -6,10 +6,11 @@ use super::list::{quorum, seats, title};
 use super::plans::{self, Answer, KeptPlan, sentence};
 use super::requests::{self, WAITING, facts};
 use crate::capture::Capture;
-use crate::commands::request::answer::{Record, Reviewed, topic, topics};
+use crate::commands::request::answer::{Place, RULE_QUEUE, Record, Reviewed, topic, topics};
 use crate::failure::Failure;
 use crate::report::endpoints;
 use clew_engine::AsFrame;
+use clew_evidence::WallTime;
 use clew_log::entry::Answer as Logged;
 use clew_packet::flow;
 use clew_service::trustee::{
@@ -59,10 +60,12 @@ impl OwnDocket {
 
     fn request(&self, topic: &[u8; 32]) -> Result<Option<Matter>, Failure> {
         let record = Record::at(self.home.dir(), topic);
-        let Some(reviewed) = record.review()? else {
+        let reviewed = record.review()?;
+        let Some(reviewed) = reviewed.filter(|reviewed| reviewed.answer != RULE_QUEUE) else {
             return Ok(None);
         };
         let state = requests::state(&record)?;
+        let is_over = record.over()?.is_some();
         let is_yes = matches!(record.decision()?, Some((_, Logged::Yes)));
         let failed = reviewed.why.clone();
         let facts = facts(&reviewed).into_iter();
@@ -72,8 +75,8 @@ impl OwnDocket {
             title: sentence_of(&reviewed),
             state,
             waits: state == WAITING,
-            may_approve: !is_yes,
-            may_refuse: !is_yes,
+            may_approve: !is_yes && !is_over,
+            may_refuse: !is_yes && !is_over,
             facts: facts
                 .map(|(name, value)| (name.to_owned(), value))
                 .chain([whole])
@@ -153,6 +156,7 @@ fn read(record: &Record, covered: &[u64]) -> Result<Packets, Failure> {
                 let ends = flow(&frame).map(|flow| endpoints(&flow));
                 first.push(Packet {
                     frame: info.frame,
+                    time: info.time_ns.map(WallTime::from_nanos),
                     bytes: record.data().len(),
                     flow: ends.unwrap_or_else(|reason| reason.to_string()),
                     is_covered: covered.contains(&info.frame),
@@ -184,7 +188,7 @@ impl Docket for OwnDocket {
         let mut matters: Vec<(u64, Matter)> = Vec::new();
         match kind {
             Kind::Request => {
-                for topic in topics(self.home.dir()).map_err(disk)? {
+                for topic in topics(self.home.dir(), Place::Open).map_err(disk)? {
                     let record = Record::at(self.home.dir(), &topic);
                     let reviewed = record.review().map_err(disk)?;
                     let place = reviewed.map_or(0, |reviewed| reviewed.place);
@@ -258,7 +262,7 @@ impl Docket for OwnDocket {
 
     fn untold(&self) -> Result<Vec<(Kind, String)>, DocketError> {
         let mut untold = Vec::new();
-        for topic in topics(self.home.dir()).map_err(disk)? {
+        for topic in topics(self.home.dir(), Place::Open).map_err(disk)? {
             let record = Record::at(self.home.dir(), &topic);
             if record.is_told() {
                 continue;

@@ -10,6 +10,7 @@
 //! DIR/keys/E.key        its share of the opening key that epoch E brought
 //! DIR/plans/ID/         a key generation: plan, answer, state, done, status.json
 //! DIR/requests/ID/      a request: its packets, what was found, the answer, what was posted
+//! DIR/filed/ID/         the same of one about which nothing is left to do, without its packets
 //! DIR/board.at          the last post of the board that was looked at
 //! DIR/notices.toml      where the operator is told of work, if it is
 //! DIR/tls/              key and certificate of the trustee's page

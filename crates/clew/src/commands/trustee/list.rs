@@ -1,7 +1,7 @@
 //! `clew trustee list`: what waits for the operator, and what was done.
 
 use super::home::Home;
-use super::plans::{Answer, KeptPlan, all, sentence};
+use super::plans::{Answer, KeptPlan, read, sentence};
 use super::requests;
 use crate::cli::TrusteeList;
 use crate::commands::manager::fingerprint;
@@ -15,7 +15,11 @@ use serde_json::{Value, json};
 pub fn run(arguments: &TrusteeList) -> Result<Status, Failure> {
     let home = Home::open(&arguments.dir)?;
     let own: Author = secrets::read(&home.path("author.pub"))?;
-    for plan in all(&home)? {
+    let (plans, damaged) = read(&home)?;
+    for folder in damaged {
+        mention!("clew: {}: not a plan: remove this folder", folder.display());
+    }
+    for plan in plans {
         if arguments.json {
             say!("{}", describe(&plan)?);
             continue;
@@ -34,7 +38,7 @@ pub fn run(arguments: &TrusteeList) -> Result<Status, Failure> {
             say!("  check code  {code}");
         }
     }
-    requests::list(&home, arguments.json)?;
+    requests::list(&home, arguments.json, arguments.all)?;
     Ok(Status::Yes)
 }
 

@@ -6,7 +6,9 @@ mod files;
 mod home;
 mod init;
 mod list;
+mod manager;
 mod page;
+mod pending;
 mod plans;
 mod requests;
 mod serve;
@@ -21,6 +23,7 @@ pub fn run(arguments: &Trustee) -> Result<Status, Failure> {
     match arguments {
         Trustee::Init(arguments) => init::run(arguments),
         Trustee::Serve(arguments) => serve::run(arguments),
+        Trustee::SetManager(arguments) => manager::set(arguments),
         Trustee::Login(arguments) => page::login(arguments),
         Trustee::List(arguments) => list::run(arguments),
         Trustee::Approve(arguments) => answer::approve(arguments),

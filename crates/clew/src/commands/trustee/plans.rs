@@ -3,7 +3,7 @@
 use super::home::{Home, get, make_folder, put, remove};
 use super::serve::Context;
 use crate::commands::opening_key::failed;
-use crate::failure::{Failure, Status};
+use crate::failure::Failure;
 use crate::random;
 use crate::secrets;
 use clew_evidence::short_form;
@@ -17,6 +17,9 @@ use std::path::PathBuf;
 
 /// Digits of a topic that name its plan for people: 64 bits, and a plan is never found by them alone.
 const ID_DIGITS: usize = 16;
+
+/// Most plans that wait for the operator: a manager may post plans without end.
+const WAITING_MAX: usize = 64;
 
 /// A plan on this trustee's disk.
 pub struct KeptPlan {
@@ -71,6 +74,10 @@ pub fn arrived(context: &Context, posts: &[Post]) -> Result<(), Failure> {
     if folder.join("plan").exists() {
         return Ok(());
     }
+    if waiting(&context.home)? >= WAITING_MAX {
+        mention!("clew: plan {id} is left out: {WAITING_MAX} plans wait for your answer already");
+        return Ok(());
+    }
     make_folder(&folder)?;
     put(&folder.join("plan"), &proposal.encode())?;
     let dir = context.home.dir().display();
@@ -78,19 +85,35 @@ pub fn arrived(context: &Context, posts: &[Post]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All plans of a trustee.
+/// How many plans wait for the operator.
+fn waiting(home: &Home) -> Result<usize, Failure> {
+    let mut waiting = 0;
+    for plan in all(home)? {
+        waiting += usize::from(plan.answer()? == Answer::Waiting);
+    }
+    Ok(waiting)
+}
+
+/// All plans of a trustee. One that is damaged does not keep others from it.
 pub fn all(home: &Home) -> Result<Vec<KeptPlan>, Failure> {
+    Ok(read(home)?.0)
+}
+
+/// All plans, and the folders of those that are damaged.
+pub fn read(home: &Home) -> Result<(Vec<KeptPlan>, Vec<PathBuf>), Failure> {
     let path = home.path("plans");
     let failed = |error| Failure::io(&path, &error);
-    let mut plans = Vec::new();
+    let (mut plans, mut damaged) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(&path).map_err(failed)? {
         let folder = entry.map_err(failed)?.path();
         // A folder without a plan is one that a killed process began.
         let Some(bytes) = get(&folder.join("plan"))? else {
             continue;
         };
-        let proposal = Proposal::decode(&bytes);
-        let proposal = proposal.ok_or_else(|| Failure::file(&folder, "not a plan"))?;
+        let Some(proposal) = Proposal::decode(&bytes) else {
+            damaged.push(folder);
+            continue;
+        };
         let id = id_of(&proposal.topic());
         plans.push(KeptPlan {
             id,
@@ -99,7 +122,7 @@ pub fn all(home: &Home) -> Result<Vec<KeptPlan>, Failure> {
         });
     }
     plans.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(plans)
+    Ok((plans, damaged))
 }
 
 /// The one plan with an id that begins so.
@@ -115,20 +138,18 @@ pub fn find(home: &Home, id: &str) -> Result<KeptPlan, Failure> {
 }
 
 /// Works on every approved plan, as far as it goes now.
+///
+/// # Errors
+/// The disk. Why a plan cannot go on is said once, and stays in its status: it keeps neither another plan nor a
+/// request from its turn.
 pub async fn turn(context: &mut Context) -> Result<(), Failure> {
-    let mut ended = Ok(());
     for plan in all(&context.home)? {
-        if plan.answer()? == Answer::Approved {
-            // One plan that cannot go on does not keep another from it.
-            if let Err(failure) = plan.go(context).await {
-                ended = Err(Failure {
-                    status: Status::CouldNotTell,
-                    ..failure
-                });
-            }
+        if plan.has_work(context)? {
+            let trouble = plan.go(context).await.err().map(|failure| failure.message);
+            plan.put_trouble(trouble.as_deref())?;
         }
     }
-    ended
+    Ok(())
 }
 
 impl KeptPlan {
@@ -144,6 +165,43 @@ impl KeptPlan {
             Some(_) => Answer::Refused,
             None => Answer::Waiting,
         })
+    }
+
+    /// Whether the plan is to go on: it was approved, and did not stop before the newest epoch.
+    fn has_work(&self, context: &Context) -> Result<bool, Failure> {
+        match self.answer()? {
+            Answer::Approved => Ok(true),
+            Answer::Stopped => {
+                let seen = get(&self.folder.join("stopped"))?.unwrap_or_default();
+                let seen = String::from_utf8(seen)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
+                let is_new = seen.is_some_and(|seen: u32| seen < context.group.newest_epoch());
+                Ok(is_new && self.folder.join("state").exists())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Keeps why the last turn could not go on, or that it could, and says what is new.
+    fn put_trouble(&self, why: Option<&str>) -> Result<(), Failure> {
+        let status = self.status()?;
+        if status["trouble"].as_str() == why {
+            return Ok(());
+        }
+        if let Some(why) = why {
+            mention!("clew: plan {}: cannot go on: {why}", self.id);
+        }
+        self.put_status(status, why)
+    }
+
+    fn put_status(&self, mut status: Value, trouble: Option<&str>) -> Result<(), Failure> {
+        if status.is_null() {
+            status = json!({});
+        }
+        status["trouble"] = trouble.into();
+        let text = format!("{status}\n");
+        put(&self.folder.join("status.json"), text.as_bytes())
     }
 
     /// Writes the operator's answer.
@@ -205,10 +263,15 @@ impl KeptPlan {
                 }
                 Step::Wait => return Ok(()),
                 Step::Over => {
+                    remove(&self.folder.join("stopped"))?;
                     put(&self.folder.join("done"), b"")?;
                     return remove(&self.folder.join("state"));
                 }
-                Step::Stopped => return put(&self.folder.join("stopped"), b""),
+                Step::Stopped => {
+                    // A later epoch may have the key all the same: each is looked at once.
+                    let epoch = context.group.newest_epoch().to_string();
+                    return put(&self.folder.join("stopped"), epoch.as_bytes());
+                }
             }
         }
     }
@@ -265,12 +328,15 @@ impl KeptPlan {
 
     /// Writes where the plan stands, and tells it if that is new.
     fn tell(&self, round: &Round<'_>) -> Result<(), Failure> {
-        let status = describe(round);
-        if self.status()? == status {
+        let (mut known, status) = (self.status()?, describe(round));
+        let trouble = known["trouble"].take();
+        if let Some(known) = known.as_object_mut() {
+            known.remove("trouble");
+        }
+        if known == status {
             return Ok(());
         }
-        let text = format!("{status}\n");
-        put(&self.folder.join("status.json"), text.as_bytes())?;
+        self.put_status(status.clone(), trouble.as_str())?;
         mention!("clew: plan {}: {}", self.id, sentence(&status));
         Ok(())
     }
@@ -300,6 +366,9 @@ fn stop(stop: &Stop) -> Value {
 
 /// The same for people.
 pub fn sentence(status: &Value) -> String {
+    if let Some(trouble) = status["trouble"].as_str() {
+        return format!("cannot go on: {trouble}");
+    }
     let list = |value: &Value| -> String {
         let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
         let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();

@@ -1,74 +1,66 @@
 //! Requests on the board: those that arrived, and a turn of each that needs one.
 
 use super::home::{Home, Identity, get};
+use super::pending::{Pending, Undecided};
 use super::serve::Context;
 use crate::cli::{TrusteeAnswer, TrusteeRefuse};
 use crate::clock;
 use crate::commands::request::answer::{
-    Answering, Record, Reviewed, is_pending, order, said_answer, topics,
+    Answering, Place, RULE_QUEUE, Record, Reviewed, order, said_answer, topics,
 };
 use crate::commands::request::exchange::{Exchange, log_url};
 use crate::failure::{Failure, Status};
 use crate::groups::check;
 use clew_keys::TrusteeKeyFile;
-use clew_keys::post::Post;
 use clew_log::entry::Answer;
 use clew_service::http::ServiceUrl;
 use clew_service::trustee::Word;
-use clew_trustee::approval::rule_number;
+use clew_trustee::approval::{may_pass, rule_number};
 use clew_trustee::policy::{POLICY_BYTES_MAX, Policy};
-use clew_trustee::request::CASE_KIND;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The state of a request about which nobody decided.
 pub const WAITING: &str = "waiting";
+/// The state of one of which a rule may hold later.
+pub const POSTPONED: &str = "checked again later";
 
 /// The rule `operator` (`spec/opening.md` 3.1).
 const RULE_OPERATOR: u8 = 27;
 
-/// Topics that need a turn. At the start of a process all do: it may have ended anywhere.
-#[derive(Default)]
-pub struct Pending {
-    topics: BTreeSet<[u8; 32]>,
-    is_begun: bool,
-    /// Why requests wait, as it was said last.
-    said: Option<String>,
-}
-
-impl Pending {
-    /// Why requests wait, if they do.
-    pub fn trouble(&self) -> Option<&str> {
-        self.said.as_deref()
-    }
-}
-
-/// Remembers, synced, that a topic with a case has something new.
+/// Remembers, synced, that a topic with a case has something new. One about which nothing is left to do stays
+/// filed away.
 ///
 /// # Errors
 /// The disk.
-pub fn arrived(context: &mut Context, topic: &[u8; 32], posts: &[Post]) -> Result<(), Failure> {
-    if posts.iter().any(|post| post.kind == CASE_KIND) {
-        Record::at(context.home.dir(), topic).create()?;
-        context.requests.topics.insert(*topic);
+pub fn arrived(
+    context: &mut Context,
+    topic: &[u8; 32],
+    from: &BTreeSet<[u8; 32]>,
+) -> Result<(), Failure> {
+    let record = Record::at(context.home.dir(), topic);
+    if record.over()?.is_some() {
+        return Ok(());
     }
+    if !from.is_empty() {
+        record.create_from(from)?;
+    } else if !record.exists() {
+        return Ok(());
+    }
+    let from = record.from()?;
+    context.requests.add(*topic, from);
     Ok(())
 }
 
 /// A turn of each request that needs one.
 ///
 /// # Errors
-/// The disk. What fails of one request is said, and tried again in the next turn.
+/// The disk. What fails of one request is said, and tried again later.
 pub async fn turn(context: &mut Context) -> Result<(), Failure> {
     let mut pending = std::mem::take(&mut context.requests);
-    for topic in topics(context.home.dir())? {
-        if !pending.is_begun || is_pending(context.home.dir(), &topic)? {
-            pending.topics.insert(topic);
-        }
-    }
-    pending.is_begun = true;
-    let answered = match pending.topics.is_empty() {
+    pending.look(context.home.dir(), clock::now_ns())?;
+    let answered = match pending.is_empty() {
         true => Ok(()),
         false => answer(context, &mut pending).await,
     };
@@ -77,7 +69,7 @@ pub async fn turn(context: &mut Context) -> Result<(), Failure> {
 }
 
 async fn answer(context: &Context, pending: &mut Pending) -> Result<(), Failure> {
-    let home = &context.home;
+    let (home, dir) = (&context.home, context.home.dir());
     let (policy, keys) = match (policy(context), keys(context)) {
         (Ok(policy), Ok(keys)) if !keys.is_empty() => (policy, keys),
         (Err(failure), _) | (_, Err(failure)) => return wait(pending, failure.message),
@@ -88,27 +80,30 @@ async fn answer(context: &Context, pending: &mut Pending) -> Result<(), Failure>
     let key = &context.identity.key;
     let exchange = Exchange::new(&home.url()?, &log, &group, key)?;
     let answering = Answering {
-        dir: home.dir(),
+        dir,
         group: &group,
         policy: &policy,
         keys: &keys,
         exchange: &exchange,
     };
-    let mut failed = BTreeSet::new();
-    for topic in std::mem::take(&mut pending.topics) {
-        match answering.turn(&topic).await {
+    let mut undecided = Undecided::read(dir, clock::now_ns())?;
+    for topic in pending.next() {
+        let mut read = pending.take_read(&topic);
+        let has_room = |requester: &[u8; 32]| undecided.has_room(requester, &topic);
+        let done = answering.turn(&topic, &mut read, has_room).await;
+        undecided.note(dir, &topic, clock::now_ns())?;
+        // What an order could not do is tried again like what failed: a clock may be right by then.
+        let is_done = done.is_ok() && Record::at(dir, &topic).trouble()?.is_none();
+        pending.took(topic, is_done, read);
+        match done {
             Ok(lines) => lines.iter().for_each(|line| say!("{line}")),
-            Err(failure) => {
-                mention!(
-                    "clew: request {}: {}",
-                    clew_wire::Hex(&topic[..4]),
-                    failure.message
-                );
-                failed.insert(topic);
-            }
+            Err(failure) => mention!(
+                "clew: request {}: {}",
+                clew_wire::Hex(&topic[..4]),
+                failure.message
+            ),
         }
     }
-    pending.topics = failed;
     pending.said = None;
     Ok(())
 }
@@ -231,13 +226,22 @@ fn refusal(home: &Home, topic: &[u8; 32], because: Option<&str>) -> Result<u8, F
     Ok(failed.filter(|rule| *rule > 1).unwrap_or(RULE_OPERATOR))
 }
 
-/// Lists all requests.
-pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
-    for topic in topics(home.dir())? {
+/// Lists requests: the open ones, or also those that were filed away.
+pub fn list(home: &Home, as_json: bool, with_filed: bool) -> Result<(), Failure> {
+    let mut all = topics(home.dir(), Place::Open)?;
+    if with_filed {
+        all.extend(topics(home.dir(), Place::Filed)?);
+    }
+    let mut queued: BTreeMap<String, usize> = BTreeMap::new();
+    for topic in all {
         let record = Record::at(home.dir(), &topic);
         let Some(reviewed) = record.review()? else {
             continue;
         };
+        if reviewed.answer == RULE_QUEUE {
+            *queued.entry(reviewed.requester).or_default() += 1;
+            continue;
+        }
         let (state, trouble) = (state(&record)?, record.trouble()?);
         if as_json {
             let line = json!({
@@ -263,6 +267,11 @@ pub fn list(home: &Home, as_json: bool) -> Result<(), Failure> {
             say!("  trouble    {trouble}");
         }
     }
+    for (requester, count) in queued {
+        mention!(
+            "clew: {count} more of {requester} are checked once fewer of its requests wait for you"
+        );
+    }
     Ok(())
 }
 
@@ -275,7 +284,12 @@ pub fn state(record: &Record) -> Result<&'static str, Failure> {
         Some(Answer::Yes) => "approved, in the log",
         Some(Answer::No(_)) => "refused, in the log",
         None if record.order()?.is_some() => "decided, not in the log yet",
-        None => WAITING,
+        None => match (record.over()?.as_deref(), record.review()?) {
+            (Some("delivered"), _) => "delivered without this trustee",
+            (Some(_), _) => "expired",
+            (None, Some(review)) if may_pass(review.answer) => POSTPONED,
+            (None, _) => WAITING,
+        },
     })
 }
 
@@ -300,11 +314,24 @@ pub fn facts(reviewed: &Reviewed) -> Vec<(&'static str, String)> {
             ("with key", reviewed.requester.clone()),
             ("issued by", warrant.issuer.clone()),
             ("with key", warrant.issuer_key.clone()),
-            ("expires", at(warrant.expires)),
         ]);
+        facts.extend(warrant.issued.map(|issued| ("from", at(issued))));
+        facts.push(("expires", at(warrant.expires)));
         let (count, covers) = (warrant.signatures, &warrant.covers);
         let of = format!("{count} in the warrant; this one {covers}");
         facts.push(("signatures", of));
+        facts.extend(
+            warrant
+                .signed
+                .map(|time| ("signed at", format!("{}, as the packet states", at(time)))),
+        );
+        if warrant.original > 0 {
+            let said = format!(
+                "{} of the requester's capture, as it says",
+                warrant.original
+            );
+            facts.push(("packet", said));
+        }
     }
     let log = format!("entry {}, added {}", reviewed.place, at(reviewed.logged));
     facts.push(("log", log));

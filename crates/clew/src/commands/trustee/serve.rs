@@ -4,20 +4,24 @@
 use super::docket::OwnDocket;
 use super::home::{Home, Identity, get, passing, put};
 use super::page::{OwnPage, notifier};
+use super::pending::Pending;
 use super::plans;
-use super::requests::{self, Pending};
+use super::requests;
 use crate::cli::TrusteeServe;
 use crate::clock;
 use crate::commands::group::{jittered, unanswered};
+use crate::commands::request::answer::Record;
 use crate::failure::{Failure, Status};
 use crate::flow::relay::Until;
 use clew_evidence::GroupFile;
 use clew_keys::post::{BoardId, Post};
+use clew_manager::POST_PLAN;
 use clew_service::board::BoardClient;
 use clew_service::http::ClientError;
 use clew_service::manager::{Followed, ManagerClient, follow};
 use clew_service::trustee::{Docket, Metrics, Standing};
-use std::collections::BTreeSet;
+use clew_trustee::request::CASE_KIND;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -30,8 +34,14 @@ const LISTS_MAX: usize = 64;
 const TURN_MIN: Duration = Duration::from_millis(200);
 /// First and longest pause after a failure.
 const PAUSE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
-/// Most posts of one topic that are read.
+/// Most posts of a plan's topic that are read: those of 64 seats, as the board limits them.
 const POSTS_MAX: usize = 4_096;
+/// Most bytes of them: those of other sizes are none of a key generation.
+const BYTES_MAX: usize = 64 << 20;
+/// Most answers of the board that one look at a new topic reads: some 32 MiB.
+const PAGES_MAX: usize = 64;
+/// Topics of which is known how far they were looked at.
+const LOOKED_MAX: usize = 10_000;
 
 /// What each kind of work has at hand.
 pub struct Context {
@@ -43,6 +53,8 @@ pub struct Context {
     group_bytes: Vec<u8>,
     /// Requests that need a turn.
     pub requests: Pending,
+    /// How far topics were looked at that are not known as requests.
+    looked: BTreeMap<[u8; 32], u64>,
     docket: Arc<OwnDocket>,
     metrics: Arc<Metrics>,
 }
@@ -66,6 +78,7 @@ pub fn run(arguments: &TrusteeServe) -> Result<Status, Failure> {
         identity,
         group,
         requests: Pending::default(),
+        looked: BTreeMap::new(),
         docket,
         metrics: Arc::new(Metrics::default()),
     };
@@ -101,7 +114,9 @@ impl Context {
             self.stand(&turned);
             match turned {
                 Ok(()) => {
-                    (wait, pause) = (WAIT, PAUSE[0]);
+                    let is_busy = self.requests.has_more();
+                    wait = if is_busy { Duration::ZERO } else { WAIT };
+                    pause = PAUSE[0];
                     // However fast the board answers.
                     tokio::time::sleep(TURN_MIN.saturating_sub(began.elapsed())).await;
                 }
@@ -156,17 +171,24 @@ impl Context {
             self.follow().await?;
             let topics: BTreeSet<[u8; 32]> = news.iter().map(|(_, topic)| *topic).collect();
             for topic in topics {
-                let posts = self.posts(&topic).await?;
-                plans::arrived(self, &posts)?;
-                requests::arrived(self, &topic, &posts)?;
+                // A request's posts are read when it has its turn, and each once.
+                let is_known = Record::at(self.home.dir(), &topic).review()?.is_some();
+                let (plans, from) = match is_known {
+                    true => (Vec::new(), BTreeSet::new()),
+                    false => self.new_posts(&topic).await?,
+                };
+                plans::arrived(self, &plans)?;
+                requests::arrived(self, &topic, &from)?;
             }
             let Some((last, _)) = news.last() else { break };
             (at, wait) = (*last, Duration::ZERO);
             // Only now: whatever was new is on the disk of this trustee.
             put(&self.home.path("board.at"), at.to_string().as_bytes())?;
         }
-        plans::turn(self).await?;
-        requests::turn(self).await
+        // A key generation that cannot go on keeps no request from its answer.
+        let generations = plans::turn(self).await;
+        requests::turn(self).await?;
+        generations
     }
 
     /// The number of the last post that was looked at.
@@ -176,14 +198,46 @@ impl Context {
         Ok(text.trim().parse().unwrap_or(0)) // looking again at everything harms nothing
     }
 
-    /// All posts of a topic.
-    pub async fn posts(&self, topic: &[u8; 32]) -> Result<Vec<Post>, Failure> {
-        let (mut posts, mut after) = (Vec::new(), 0);
-        while posts.len() < POSTS_MAX {
+    /// What is new of a topic that is not known as a request: plans, and who showed a case. The case itself
+    /// is read when it has its turn.
+    async fn new_posts(
+        &mut self,
+        topic: &[u8; 32],
+    ) -> Result<(Vec<Post>, BTreeSet<[u8; 32]>), Failure> {
+        let mut after = self.looked.get(topic).copied().unwrap_or(0);
+        let (mut plans, mut from) = (Vec::new(), BTreeSet::new());
+        for _ in 0..PAGES_MAX {
             let more = self.board.topic(topic, after, Duration::ZERO).await;
             let more = more.map_err(|error| asked(&error))?;
             let Some(last) = more.last() else { break };
             after = last.place;
+            for post in more.into_iter().map(|placed| placed.post) {
+                match post.kind {
+                    CASE_KIND => drop(from.insert(post.author)),
+                    POST_PLAN => plans.push(post),
+                    _ => {}
+                }
+            }
+        }
+        if self.looked.len() >= LOOKED_MAX {
+            self.looked.clear();
+        }
+        self.looked.insert(*topic, after);
+        Ok((plans, from))
+    }
+
+    /// All posts of a plan's topic.
+    pub async fn posts(&self, topic: &[u8; 32]) -> Result<Vec<Post>, Failure> {
+        let (mut posts, mut after, mut bytes) = (Vec::new(), 0, 0);
+        while posts.len() < POSTS_MAX && bytes < BYTES_MAX {
+            let more = self.board.topic(topic, after, Duration::ZERO).await;
+            let more = more.map_err(|error| asked(&error))?;
+            let Some(last) = more.last() else { break };
+            after = last.place;
+            bytes += more
+                .iter()
+                .map(|placed| placed.post.body.len())
+                .sum::<usize>();
             posts.extend(more.into_iter().map(|placed| placed.post));
         }
         Ok(posts)

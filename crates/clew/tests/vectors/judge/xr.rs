@@ -5,7 +5,8 @@ use clew_group::xr::{
     Form, Generators, IncrementalSignature, IssuerKey, Item, MemberKey, Nonces, PseudonymousSignature, PublicKey, Signature,
     SigningKey, VerifyingKey,
 };
-use clew_group::{EpochId, Invalid, Proof, Step, Witness, check_steps};
+use clew_group::{DecodeError, EpochId, Invalid, Proof, Step, Witness, check_steps};
+use clew_simd::Backend;
 use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 
 use super::bbs04::scalar;
@@ -46,6 +47,20 @@ pub fn group(case: &Case) -> Result<PublicKey, Stop> {
 fn verifier(case: &Case) -> Result<VerifyingKey, Stop> {
     let id = case.array("epoch-id").map(EpochId)?;
     Ok(VerifyingKey::new(&group(case)?, id))
+}
+
+/// One for each way to compute.
+fn verifiers(case: &Case) -> Result<Vec<VerifyingKey>, Stop> {
+    let (group, id) = (group(case)?, case.array("epoch-id").map(EpochId)?);
+    Ok(Backend::multipliers().map(|backend| VerifyingKey::with_backend(&group, id, backend)).collect())
+}
+
+/// Decodes on every backend, and says what all of them say.
+fn decoded<T: PartialEq>(decode: impl Fn(Backend) -> Vec<Result<T, DecodeError>>) -> Result<T, Stop> {
+    let mut all = Backend::multipliers().flat_map(decode);
+    let first = all.next().ok_or(Stop::Wrong("no backend".to_owned()))?;
+    holds(all.all(|other| other == first), "backends decode alike")?;
+    Ok(first?)
 }
 
 pub fn nonces(case: &Case) -> Result<Nonces, Stop> {
@@ -168,18 +183,24 @@ fn pseudonym(case: &Case) -> Result<(), Stop> {
 }
 
 fn verify(case: &Case) -> Result<(), Stop> {
-    let signature = Signature::from_bytes(case.bytes("signature")?)?;
+    let bytes = case.bytes("signature")?;
+    let signature = decoded(|backend| Signature::from_bytes_all(backend, &[bytes]))?;
     case.check("signature", signature.to_bytes())?;
-    let (verifier, message) = (verifier(case)?, [case.bytes("message")?]);
-    let verdict = verifier.verify(&message, &signature);
+    let message = [case.bytes("message")?];
+    let verdict = verifier(case)?.verify(&message, &signature);
     let item = Item { message: &message, form: Form::Plain(&signature) };
-    let batch = verifier.verify_batch(&[item], &mut ChaCha20Rng::seed_from_u64(1));
-    holds(batch == [verdict], "a batch of one says the same")?;
+    for verifier in verifiers(case)? {
+        for items in [&[item][..], &[item; 9]] {
+            let batch = verifier.verify_batch(items, &mut ChaCha20Rng::seed_from_u64(1));
+            holds(batch.iter().all(|one| *one == verdict), "a batch says the same on every backend")?;
+        }
+    }
     Ok(verdict?)
 }
 
 fn verify_incremental(case: &Case) -> Result<(), Stop> {
-    let signature = IncrementalSignature::from_bytes(case.bytes("signature")?)?;
+    let bytes = case.bytes("signature")?;
+    let signature = decoded(|backend| IncrementalSignature::from_bytes_all(backend, &[bytes]))?;
     case.check("signature", signature.to_bytes())?;
     in_every_order(&verifier(case)?, case.bytes("message")?, &signature)
 }
@@ -228,9 +249,11 @@ fn verify_batch(case: &Case) -> Result<(), Stop> {
         .collect();
     let wanted: Vec<Result<(), Invalid>> =
         case.word("verdicts")?.split(' ').map(|verdict| if verdict == "valid" { Ok(()) } else { Err(Invalid) }).collect();
-    for seed in 0..4 {
-        let verdicts = verifier.verify_batch(&items, &mut ChaCha20Rng::seed_from_u64(seed));
-        holds(verdicts == wanted, "the verdicts")?;
+    for verifier in verifiers(case)? {
+        for seed in 0..4 {
+            let verdicts = verifier.verify_batch(&items, &mut ChaCha20Rng::seed_from_u64(seed));
+            holds(verdicts == wanted, "the verdicts on every backend")?;
+        }
     }
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let one = |either: &Either| match either {

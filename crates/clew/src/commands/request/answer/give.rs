@@ -29,7 +29,7 @@ impl Open<'_> {
         }
         let body = Body::Decision {
             place,
-            trustee: self.key.trustee().index(),
+            by: self.responder.trusteeship(),
             answer,
         };
         let proof = self.answering.exchange.log(&body, view.policy()).await;
@@ -96,6 +96,7 @@ impl Open<'_> {
         })
     }
 
+    /// No later turn can seal to a weak key.
     fn sealed(&self, share: &Share, attempt: u8) -> Result<Message, Stop> {
         let warrant = Warrant::decode(&self.case.warrant).map_err(Failure::new)?;
         let to = warrant.draft().requester.encryption;
@@ -105,7 +106,7 @@ impl Open<'_> {
             time: WallTime::from_nanos(clock::now_ns()),
             trustee: share.trustee,
             attempt,
-            sealed: sealed.ok_or_else(|| Failure::new("the requester's key is weak"))?,
+            sealed: sealed.ok_or_else(|| Stop::Lost("the requester's key is weak".to_owned()))?,
         })
     }
 }

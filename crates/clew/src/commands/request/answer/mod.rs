@@ -1,15 +1,17 @@
 //! A trustee's answers to requests (`spec/request.md` section 6). Each turn reads the board, compares it
 //! with the trustee's own files, and does what is next: what it posts is on its disk before.
 
-mod cases;
 mod give;
 mod log_view;
 pub mod order;
 mod record;
+mod topic;
 mod work;
 
 pub use super::status::said as said_answer;
-pub use record::{Record, Reviewed, topic};
+pub use record::{Place, Record, Reviewed, topic};
+pub use topic::Topic;
+pub use work::RULE_QUEUE;
 
 use super::exchange::Exchange;
 use crate::failure::Failure;
@@ -20,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 /// Folder of requests, in a trustee's directory.
 pub const REQUESTS: &str = "requests";
+/// Folder of those about which nothing is left to do.
+pub const FILED: &str = "filed";
 
 /// What a trustee answers with.
 pub struct Answering<'a> {
@@ -37,20 +41,21 @@ pub struct Answering<'a> {
 
 impl Answering<'_> {
     /// Does what is next about one topic, until others have to act. Returns lines for the operator.
+    /// `has_room` says whether a requester may have one more request that is not decided.
     ///
     /// # Errors
     /// The board, the log or the disk: the same turn again goes on.
-    pub async fn turn(&self, topic: &[u8; 32]) -> Result<Vec<String>, Failure> {
-        work::turn(self, topic).await
+    pub async fn turn(
+        &self,
+        topic: &[u8; 32],
+        read: &mut Topic,
+        has_room: impl Fn(&[u8; 32]) -> bool,
+    ) -> Result<Vec<String>, Failure> {
+        work::turn(self, (topic, read), has_room).await
     }
 }
 
-/// Returns whether a topic needs a turn though the board has nothing new of it.
-pub fn is_pending(dir: &Path, topic: &[u8; 32]) -> Result<bool, Failure> {
-    Record::new(&dir.join(REQUESTS), topic).is_pending()
-}
-
-/// Returns the topics of which a trustee's directory has requests.
-pub fn topics(dir: &Path) -> Result<Vec<[u8; 32]>, Failure> {
-    record::topics(&dir.join(REQUESTS))
+/// Returns the topics of which a trustee's directory has requests: those that are open, or were filed away.
+pub fn topics(dir: &Path, place: Place) -> Result<Vec<[u8; 32]>, Failure> {
+    record::topics(&dir.join(place.folder()))
 }

@@ -1,14 +1,13 @@
 //! The operator's decision: signed with the trustee's author key, on the disk before anything follows.
 //! `clew trustee serve` reads it; nobody who can only write into the directory can make one.
 
-use super::REQUESTS;
-use super::record::{Record, Reviewed};
-use super::work::short;
+use super::record::{Place, Record, Reviewed};
+use super::work::{RULE_QUEUE, short};
 use crate::clock;
 use crate::failure::Failure;
 use clew_evidence::GroupId;
 use clew_keys::AuthorKeyFile;
-use clew_log::entry::{Answer, Body, Entry};
+use clew_log::entry::{Answer, Body, Entry, Trusteeship};
 use clew_wire::Hex;
 use std::path::Path;
 
@@ -16,18 +15,13 @@ use std::path::Path;
 pub fn read(
     order: &Entry,
     (own, group): ([u8; 32], [u8; 16]),
-    (of, by): (u64, u8),
+    (of, own_share): (u64, Trusteeship),
 ) -> Option<Answer> {
-    let Body::Decision {
-        place,
-        trustee,
-        answer,
-    } = order.body
-    else {
+    let Body::Decision { place, by, answer } = order.body else {
         return None;
     };
     let is_own = order.author == own && order.group == group && order.is_signed();
-    (is_own && (place, trustee) == (of, by)).then_some(answer)
+    (is_own && (place, by) == (of, own_share)).then_some(answer)
 }
 
 /// Signs and keeps a decision about a request that was reviewed. Returns what it is about.
@@ -41,8 +35,20 @@ pub fn put(
     answer: Answer,
     key: &AuthorKeyFile,
 ) -> Result<Reviewed, Failure> {
-    let record = Record::new(&dir.join(REQUESTS), topic);
-    let reviewed = record.review()?.ok_or_else(|| {
+    let record = Record::at(dir, topic);
+    if let Some(why) = record.over()? {
+        record.bring_back(dir, topic)?;
+        let why = format!(
+            "request {}: it was {why}, and is looked at again",
+            short(topic)
+        );
+        let list = format!("clew trustee list {}, after its next turn", dir.display());
+        return Err(Failure::new(why).hint(list));
+    }
+    let reviewed = record
+        .review()?
+        .filter(|reviewed| reviewed.answer != RULE_QUEUE);
+    let reviewed = reviewed.ok_or_else(|| {
         Failure::new(format!("request {}: not checked yet", short(topic)))
             .hint(format!("clew trustee serve {}", dir.display()))
     })?;
@@ -52,7 +58,10 @@ pub fn put(
     }
     let body = Body::Decision {
         place: reviewed.place,
-        trustee: reviewed.trustee,
+        by: Trusteeship {
+            since: reviewed.since,
+            index: reviewed.trustee,
+        },
         answer,
     };
     let order = Entry::sign(group.0, clock::wall_time(), body, &key.signing_key());
@@ -75,7 +84,8 @@ pub fn find(dir: &Path, prefix: &str) -> Result<Option<[u8; 32]>, Failure> {
         let list = format!("clew trustee list {}", dir.display());
         return Err(Failure::new(why).hint(list));
     }
-    let all = super::topics(dir)?;
+    let mut all = super::topics(dir, Place::Open)?;
+    all.extend(super::topics(dir, Place::Filed)?);
     let mut found = all
         .into_iter()
         .filter(|topic| Hex(topic).to_string().starts_with(&prefix));

@@ -1,11 +1,11 @@
 //! One turn about one request.
 
-use super::cases::{case, key_of};
+use super::Answering;
 use super::give::{Given, candidate};
 use super::log_view::{self, LogView};
 use super::order;
 use super::record::{Facts, REVIEWED, Record, Reviewed, SHARE};
-use super::{Answering, REQUESTS};
+use super::topic::{Topic, key_of};
 use crate::clock;
 use crate::commands::coverage::Coverage;
 use crate::commands::request::matter::{Asked, NotAsked};
@@ -14,10 +14,14 @@ use clew_evidence::{
     Asked as Verified, DeviceFingerprint, Question, Request, WallTime, Warrant, WarrantError,
 };
 use clew_keys::TrusteeKeyFile;
-use clew_log::Proof;
 use clew_log::entry::Answer;
+use clew_log::{Policy, Proof};
+use clew_packet::Timestamp;
 use clew_trustee::approval::{Shown, ShownLog, Unapproved};
-use clew_trustee::request::{CaseFile, Done, Message, Posted, RequestView, Todo, decided};
+use clew_trustee::policy::Waivable;
+use clew_trustee::request::{
+    CaseFile, Done, Message, Posted, RequestView, Todo, decided, is_delivered,
+};
 use clew_trustee::rules::Case;
 use clew_trustee::{Responder, TrusteeError};
 use clew_wire::Hex;
@@ -31,6 +35,14 @@ const PACKETS_MAX: usize = 1_024;
 pub const RULE_CASE: u8 = 28;
 const RULE_PACKET: u8 = 29;
 const RULE_KEY: u8 = 30;
+/// The rule `queue`.
+pub const RULE_QUEUE: u8 = 33;
+const QUEUED: &str =
+    "as many requests of this requester as are looked at wait for a decision (rule queue)";
+/// Most posts of one request that say what was found.
+const REVIEWS_MAX: u32 = 16;
+/// For how long a request is kept open after its warrant ended.
+const KEPT_AFTER: Duration = Duration::from_secs(7 * 86_400);
 
 /// Why a step was not done.
 pub enum Stop {
@@ -66,24 +78,30 @@ pub struct Open<'a> {
     pub case: CaseFile,
     requester: [u8; 32],
     logged: WallTime,
+    /// Whether the requester may have one more request that is not decided.
+    has_room: bool,
     pub key: &'a TrusteeKeyFile,
     pub responder: Responder<'a>,
 }
 
 /// Does what is next, until others have to act.
-pub async fn turn(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<String>, Failure> {
+pub async fn turn(
+    answering: &Answering<'_>,
+    (topic, read): (&[u8; 32], &mut Topic),
+    has_room: impl Fn(&[u8; 32]) -> bool,
+) -> Result<Vec<String>, Failure> {
     let mut said = Vec::new();
     let Some((file, key)) = answering.keys.last() else {
         return Ok(said);
     };
     let responder = Responder::new(key, file).map_err(|error| Failure::io(file, &error))?;
-    let posts = read(answering, topic).await?;
-    let Some((case, requester, logged)) = case(answering, topic, &posts, &responder).await? else {
+    read.read(answering, topic, &responder).await?;
+    let Some(found) = read.found().cloned() else {
         // Nobody filed it: a new post brings it back.
         Record::at(answering.dir, topic).forget();
         return Ok(said);
     };
-    let (key, responder) = match key_of(answering, &case)? {
+    let (key, responder) = match key_of(answering, &found.case)? {
         Some((file, key)) => {
             let responder = Responder::new(key, file).map_err(|error| Failure::io(file, &error))?;
             (key, responder)
@@ -91,20 +109,26 @@ pub async fn turn(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<Str
         None => (key, responder),
     };
     let open = Open {
-        record: Record::new(&answering.dir.join(REQUESTS), topic),
+        record: Record::at(answering.dir, topic),
+        has_room: has_room(&found.requester),
         answering,
         topic,
-        case,
-        requester,
-        logged,
+        case: found.case,
+        requester: found.requester,
+        logged: found.logged,
         key,
         responder,
     };
     open.record.create()?;
     for _ in 0..STEPS_MAX {
-        let posts = read(answering, topic).await?;
-        open.post_again(&posts).await?;
-        match open.step(&posts).await? {
+        read.read(answering, topic, &open.responder).await?;
+        if let Some(why) = open.over(read.posts())? {
+            open.record.file_away(answering.dir, topic, why)?;
+            said.push(format!("request {}: {why}: filed away", short(topic)));
+            break;
+        }
+        open.post_again(read.posts()).await?;
+        match open.step(read.posts()).await? {
             Some(line) => said.push(line),
             None => break,
         }
@@ -112,12 +136,30 @@ pub async fn turn(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<Str
     Ok(said)
 }
 
-async fn read(answering: &Answering<'_>, topic: &[u8; 32]) -> Result<Vec<Posted>, Failure> {
-    let posts = answering.exchange.posts(topic, 0, Duration::ZERO).await?;
-    Ok(posts.1)
-}
-
 impl Open<'_> {
+    /// Why nothing is left to do: the requester has its result, or the warrant ended long ago. A policy may
+    /// waive that it ended.
+    fn over(&self, posts: &[Posted]) -> Result<Option<&'static str>, Failure> {
+        let (now, group) = (clock::wall_time(), self.answering.group.id().0);
+        let policy = self.any_age()?;
+        let of = (self.case.place.get(), self.requester);
+        let seconds = now.as_nanos() / 1_000_000_000;
+        if is_delivered(posts, &policy, &group, of, seconds) {
+            return Ok(Some("delivered"));
+        }
+        let expires = Warrant::decode(&self.case.warrant).map(|warrant| warrant.draft().expires);
+        let waived = &self.answering.policy.waived;
+        let is_over = expires.is_ok_and(|end| end + KEPT_AFTER <= now);
+        Ok((is_over && !waived.contains(&Waivable::WarrantExpired)).then_some("expired"))
+    }
+
+    /// By what entries of others are judged, which may be old.
+    fn any_age(&self) -> Result<Policy, Failure> {
+        let policy = log_view::policy(self.answering)?;
+        let max_age = None;
+        Ok(Policy { max_age, ..policy })
+    }
+
     /// Posts again what is on the disk and not on the board: the last turn may have ended between.
     async fn post_again(&self, posts: &[Posted]) -> Result<(), Failure> {
         for message in self.record.messages()? {
@@ -164,23 +206,26 @@ impl Open<'_> {
     fn order(&self) -> Result<Option<Answer>, Failure> {
         let own = self.answering.exchange.board.author();
         let group = self.answering.group.id().0;
-        let (place, trustee) = (self.case.place.get(), self.key.trustee().index());
+        let (place, by) = (self.case.place.get(), self.responder.trusteeship());
         let order = self.record.order()?;
-        Ok(order.and_then(|order| order::read(&order, (own, group), (place, trustee))))
+        Ok(order.and_then(|order| order::read(&order, (own, group), (place, by))))
     }
 
     /// One step. Returns a line for the operator, or `None` if nothing is to do now.
     async fn step(&self, posts: &[Posted]) -> Result<Option<String>, Failure> {
         let done = self.done()?;
-        if !done.is_reviewed {
-            return self.review().await.map(Some);
+        let review = self.record.review()?;
+        let is_open = done.order.is_none() && done.decision.is_none();
+        let is_due = review.is_none_or(|review| is_open && review.is_due(clock::now_ns()));
+        if !done.is_reviewed || is_due {
+            return self.review().await;
         }
         let warrant = Warrant::decode(&self.case.warrant).ok();
         let group = self.answering.group;
-        let mut policy = log_view::policy(self.answering)?;
-        policy.max_age = None; // others' decisions may be old
+        let policy = self.any_age()?;
         let now = clock::now_ns() / 1_000_000_000;
-        let decided = decided(posts, &policy, &group.id().0, self.case.place.get(), now);
+        let of = (self.case.place.get(), self.key.since);
+        let decided = decided(posts, &policy, &group.id().0, of, now);
         let threshold = warrant.as_ref().and_then(|_| self.threshold());
         let seen = RequestView {
             own: self.key.trustee(),
@@ -242,28 +287,36 @@ impl Open<'_> {
         Some(epoch.quorum.threshold())
     }
 
-    /// Checks everything that can be checked before the operator decides, and posts what it found.
-    async fn review(&self) -> Result<String, Failure> {
-        let found = match self.checked().await {
+    /// Checks everything that can be checked before the operator decides, and posts what is new of it.
+    async fn review(&self) -> Result<Option<String>, Failure> {
+        let checked = match self.has_room {
+            true => self.checked().await,
+            false => Err(Stop::Rule(RULE_QUEUE, QUEUED.to_owned())),
+        };
+        let (answer, why) = match checked {
             Ok(()) => (1, None),
             Err(Stop::Rule(rule, why)) => (rule, Some(why)),
             Err(Stop::Later(failure)) => return Err(failure),
             Err(Stop::Lost(why)) => return Err(Failure::new(why)),
         };
-        let (answer, why) = found;
-        let now = clock::now_ns();
+        let (now, known) = (clock::now_ns(), self.record.review()?);
+        let is_news = known.as_ref().is_none_or(|known| known.answer != answer);
+        let (looks, posted) = known.map_or((0, 0), |known| (known.looks, known.posted));
+        let is_said = is_news && posted < REVIEWS_MAX;
         let review = Reviewed {
             id: Hex(self.topic).to_string(),
             place: self.case.place.get(),
             logged: self.logged.as_nanos(),
+            since: self.key.since,
             trustee: self.key.trustee().index(),
             requester: DeviceFingerprint::of(&self.requester).to_string(),
             answer,
             why,
             checked: now,
+            looks: looks.saturating_add(1),
+            posted: posted + u32::from(is_said),
             warrant: self.facts(),
         };
-        self.record.put_review(&review)?;
         let message = Message::Reviewed {
             time: WallTime::from_nanos(now),
             trustee: self.key.trustee(),
@@ -272,13 +325,20 @@ impl Open<'_> {
                 rule => Answer::No(rule),
             },
         };
-        self.record.put_message(REVIEWED, &message)?;
+        // The message first: without a review it is made again.
+        if is_said {
+            self.record.put_message(REVIEWED, &message)?;
+        }
+        self.record.put_review(&review)?;
+        if !is_said {
+            return Ok(None);
+        }
         self.answering.exchange.say(*self.topic, &message).await?;
         let id = short(self.topic);
-        Ok(match &review.why {
+        Ok(Some(match &review.why {
             None => format!("request {id} waits for you: clew trustee list DIR"),
             Some(why) => format!("request {id}: {why}"),
-        })
+        }))
     }
 
     async fn checked(&self) -> Result<(), Stop> {
@@ -356,11 +416,16 @@ impl Open<'_> {
         let (group, frame) = (self.answering.group, self.case.frame.into());
         let path = self.record.packets();
         let asked = Asked::new(group, &self.case.warrant, &path, frame, None).ok();
+        let signed = asked.as_ref().map(|asked| asked.evidence.summary.timestamp);
+        let signed = signed
+            .filter(|time| *time != Timestamp::NONE)
+            .map(|time| time.0);
         let covers = asked.and_then(|asked| Coverage::of_all(&path, &[asked.evidence]).ok());
         let covers = covers.and_then(|all| all.into_iter().next());
         let packets = covers.iter().flat_map(|own| own.packets.iter().copied());
         Some(Facts {
             packets: packets.take(PACKETS_MAX).collect(),
+            original: self.case.original,
             asks: match draft.scope.question {
                 Question::Opening => "opening",
                 Question::Match { .. } => "match",
@@ -370,7 +435,9 @@ impl Open<'_> {
             requester: draft.requester.name.to_string(),
             issuer: warrant.issuer_name().to_string(),
             issuer_key: DeviceFingerprint::of(warrant.issuer()).to_string(),
+            issued: Some(draft.issued.as_nanos()),
             expires: draft.expires.as_nanos(),
+            signed,
             signatures: draft.scope.digests.len(),
             covers: covers.as_ref().map(Coverage::sentence).unwrap_or_default(),
             machine: machine.map(|(found, _)| found.row.entry.name.to_string()),
