@@ -327,16 +327,15 @@ impl Program<server::Server> for Service {
         let Some(tid) = tid(datagram).filter(|tid| !engine.has_tid(*tid)) else {
             return true;
         };
-        match self.here.owner(tid) {
-            Some(owner) if owner != self.here.shard().number => {
-                let mail = Mail::Datagram(peer, datagram.to_vec());
-                if !self.here.send(owner, mail) {
-                    engine.count(Reason::Busy);
-                }
-                false
-            }
-            _ => true,
+        let owner = self.here.owner(tid);
+        if owner == self.here.shard().number {
+            return true;
         }
+        let mail = Mail::Datagram(peer, datagram.to_vec());
+        if !self.here.send(owner, mail) {
+            engine.count(Reason::Busy);
+        }
+        false
     }
 
     fn settled(&mut self, engine: &mut server::Server, now: Now<'_>) {

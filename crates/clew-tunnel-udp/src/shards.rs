@@ -1,7 +1,7 @@
 //! The shards of a server on several cores: who has which tunnel.
 //!
 //! All shards are bound to one address, and have one S'. The system gives each datagram to a shard by the last
-//! four bytes of its TID. New tunnels are where they come in. Later TIDs of a tunnel are random: those that
+//! four bytes of its TID, and a train of datagrams by those of the first. Later TIDs of a tunnel are random: those that
 //! come to another shard are in the one table that all share, and that shard ends their packets on.
 
 use std::collections::HashMap;
@@ -67,11 +67,13 @@ impl<C: From<Mail>> OwnShard<C> {
         self.shard
     }
 
-    /// The shard that has a tunnel with this TID, if it is not the one that its packets come to.
-    pub(crate) fn owner(&self, tid: Tid) -> Option<u32> {
+    /// The shard that has a tunnel with this TID, or that a new one would be at: its packets should come there,
+    /// but one client's packets for several tunnels come as one train, which goes where its first one belongs.
+    pub(crate) fn owner(&self, tid: Tid) -> u32 {
         let elsewhere = self.shards.elsewhere.read();
         let elsewhere = elsewhere.unwrap_or_else(PoisonError::into_inner);
-        elsewhere.get(&tid).copied()
+        let owner = elsewhere.get(&tid).copied();
+        owner.unwrap_or_else(|| self.shard.home(tid))
     }
 
     /// Sends mail to a shard. Returns false if there is no such shard, or its mailbox is full.

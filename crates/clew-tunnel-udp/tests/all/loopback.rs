@@ -10,7 +10,7 @@ use clew_tunnel::keys;
 use clew_tunnel::record::{Cert, CertBody, ServerSecret, SigningSecret, UserSecret};
 use clew_tunnel::wire::values::Value;
 use clew_tunnel::x25519::Secret;
-use clew_tunnel_udp::{Client, Message, Options, Server, State, Trace, wall};
+use clew_tunnel_udp::{Client, Message, MetricsWatch, Options, Server, State, Trace, wall};
 
 fn secret() -> ServerSecret {
     let signing = SigningSecret::from_seed(&[7; 32]);
@@ -38,7 +38,10 @@ async fn echo(at: &str) -> Target {
 }
 
 /// The same with these options, and what ends it.
-pub(crate) async fn echo_with(at: &str, options: Options) -> (Target, tokio::task::JoinHandle<()>) {
+pub(crate) async fn echo_with(
+    at: &str,
+    options: Options,
+) -> (Target, tokio::task::JoinHandle<()>, MetricsWatch) {
     let options = Options {
         at: vec![at.parse().expect("an address")],
         ..options
@@ -46,6 +49,7 @@ pub(crate) async fn echo_with(at: &str, options: Options) -> (Target, tokio::tas
     let config = server::Config::new(Vec::new());
     let mut server = Server::bind(&secret(), config, options).expect("a server");
     let record = server.record().await.expect("a record");
+    let metrics = server.metrics();
     let running = tokio::spawn(async move {
         while let Some(incoming) = server.accept().await {
             if incoming.service() != "echo" {
@@ -69,7 +73,7 @@ pub(crate) async fn echo_with(at: &str, options: Options) -> (Target, tokio::tas
             });
         }
     });
-    (Target::Host(Box::new(record)), running)
+    (Target::Host(Box::new(record)), running, metrics)
 }
 
 pub(crate) fn say(text: &str) -> Message {

@@ -111,7 +111,7 @@ fn restarts(stop: impl FnOnce(Started)) {
                 tokio::spawn(async move { program.ask_on(Duration::from_secs(15)).await })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         stop(server);
         let _server = again(&folder);
         let asking = programs.iter().map(|program| {

@@ -88,6 +88,40 @@ fn a_port_has_more_connections_than_a_tunnel() {
 }
 
 #[test]
+fn hundreds_of_connections_are_open_at_once() {
+    let folder = Folder::new();
+    let _server = folder.serve("--service echo=echo --anonymous");
+    let (_client, at) = folder.listen("echo");
+    let mut open = Vec::new();
+    for n in 0..300_u32 {
+        let mut stream = TcpStream::connect(&at).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        stream.write_all(&n.to_be_bytes()).unwrap();
+        open.push(stream);
+    }
+    for (n, stream) in (0_u32..).zip(&mut open) {
+        let mut back = [0; 4];
+        stream.read_exact(&mut back).unwrap();
+        assert_eq!(back, n.to_be_bytes());
+    }
+}
+
+#[test]
+fn a_port_that_is_full_says_so_and_the_rest_waits() {
+    let folder = Folder::new();
+    let _server = folder.serve("--service echo=echo --anonymous");
+    let (mut client, at) = folder.listen("echo --max-connections 2");
+    let mut open: Vec<_> = (0..3).map(|_| TcpStream::connect(&at).unwrap()).collect();
+    client.line("2 connections are open (--max-connections): more wait");
+    drop(open.remove(0));
+    let mut last = open.pop().unwrap();
+    last.write_all(b"x").unwrap();
+    last.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
 fn what_breaks_does_not_look_like_an_end() {
     let folder = Folder::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -102,6 +102,7 @@ impl Peer for Clew {
             config.limits.auth,
             config.limits.creates,
         ) = (many, many, many);
+        (config.limits.tunnels, config.limits.unproven) = (10_000_000, 10_000_000);
         let mut sockets = Sockets::default();
         sockets.add(socket);
         let mut clock = Clock::default();
