@@ -139,7 +139,10 @@ impl Open<'_> {
         let seconds = now.as_nanos() / 1_000_000_000;
         // What the operator decided meanwhile is done first.
         let (order, decision) = (self.order()?, self.record.decision()?);
-        let is_open = order.is_some() && order != decision.map(|(_, answer)| answer);
+        let decision = decision.map(|(_, answer)| answer);
+        let is_opening = self.case.machine.is_none();
+        let owes = decision == Some(Answer::Yes) && is_opening && !self.record.has_given()?;
+        let is_open = owes || (order.is_some() && order != decision);
         if !is_open && is_delivered(posts, &policy, &group, of, seconds) {
             return Ok(Some("delivered"));
         }
