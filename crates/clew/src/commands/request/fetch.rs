@@ -195,7 +195,9 @@ impl Fetch<'_> {
             let policy = &self.folder.policy;
             let of = (self.filing.place, &self.filing.entry, self.filing.since);
             let decided = decided(posts, policy, &self.filing.group, of, now);
-            let done = steps(posts, &decided).count();
+            // A set that was just named has its own time.
+            let set = newest_set(posts, &self.filing).map_or(0, |(attempt, _)| attempt);
+            let done = steps(posts, &decided).count() + usize::from(set);
             if !is_read || done > known {
                 (news, known) = (Instant::now(), done);
             }

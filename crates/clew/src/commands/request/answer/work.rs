@@ -137,7 +137,13 @@ impl Open<'_> {
         let policy = self.any_age()?;
         let of = (self.case.place.get(), self.requester);
         let seconds = now.as_nanos() / 1_000_000_000;
-        if is_delivered(posts, &policy, &group, of, seconds) {
+        // What the operator decided meanwhile is done first.
+        let (order, decision) = (self.order()?, self.record.decision()?);
+        let decision = decision.map(|(_, answer)| answer);
+        let is_opening = self.case.machine.is_none();
+        let owes = decision == Some(Answer::Yes) && is_opening && !self.record.has_given()?;
+        let is_open = owes || (order.is_some() && order != decision);
+        if !is_open && is_delivered(posts, &policy, &group, of, seconds) {
             return Ok(Some("delivered"));
         }
         let expires = Warrant::decode(&self.case.warrant).map(|warrant| warrant.draft().expires);
