@@ -418,35 +418,6 @@ async fn an_epoch_that_cannot_be_made_keeps_no_row_from_the_feed() {
     );
 }
 
-/// Rounds that come at once count like those that come one after the other.
-#[tokio::test(flavor = "multi_thread")]
-async fn attempts_at_once_are_bounded() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut store, issuer) = create(&dir.path().join("acme"));
-    let one = "one".parse().unwrap();
-    let one = store.invite(&issuer, one, NOW, &mut rng(4)).unwrap();
-    let group = store.group().clone();
-    let client = serve(dir.path(), store, issuer);
-    let joining = Joining::begin(one, &group, &mut rng(6)).unwrap();
-    let mut bad = joining.request().clone();
-    bad.device = [1; 32];
-    let asked: Vec<_> = (0..150)
-        .map(|_| {
-            let (client, bad) = (client.clone(), bad.clone());
-            tokio::spawn(async move { client.offer(&bad).await })
-        })
-        .collect();
-    let mut looked_at = 0;
-    for asked in asked {
-        let refused = asked.await.unwrap().unwrap_err();
-        looked_at += u32::from(matches!(
-            refused,
-            ClientError::Refused { problem, .. } if problem.title == "join"
-        ));
-    }
-    assert!(looked_at <= 64, "{looked_at}");
-}
-
 /// Bodies without an end, half heads and nonsense beside devices that join.
 #[tokio::test(flavor = "multi_thread")]
 async fn honest_devices_join_beside_a_flood() {
