@@ -59,7 +59,8 @@ impl Program {
         let read = near.read_exact(&mut back).await;
         let took = begin.elapsed();
         if read.is_err() {
-            panic!("{:?}", ended.await.unwrap().unwrap_err().message);
+            let failure = ended.await.unwrap().unwrap_err();
+            unreachable!("{}", failure.message);
         }
         assert_eq!(&back, b"hello");
         near.shutdown().await.unwrap();

@@ -38,7 +38,7 @@ fn until_answered(pair: &mut Pair, connection: ConnectionId, most: u64) -> u64 {
             return pair.now - begin;
         }
     }
-    panic!("no answer after {} ms: {:?}", most / MS, pair.all_ends());
+    unreachable!("no answer after {} ms: {:?}", most / MS, pair.all_ends());
 }
 
 fn is_ready(pair: &mut Pair, connection: ConnectionId) -> bool {
