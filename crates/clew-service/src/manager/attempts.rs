@@ -1,4 +1,4 @@
-//! How often an invitation was tried.
+//! How often an invitation is tried: one that is tried without end must not keep other devices waiting.
 
 use super::refusal::{BUSY_SECONDS, too_many_attempts};
 use crate::http::Problem;
@@ -15,19 +15,29 @@ const BATCHED_MAX: u32 = 16;
 const ATTEMPTED_MAX: usize = 1 << 16;
 
 /// By invitation: how many rounds since when.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Attempts(HashMap<[u8; 32], (u32, Instant)>);
 
 impl Attempts {
-    /// Counts another round of an invitation, of which so many are in this batch already.
-    ///
-    /// # Errors
-    /// Why it is not looked at; then it does not count.
-    pub(super) fn take(&mut self, nonce: [u8; 32], batched: u32) -> Result<(), Problem> {
-        if batched >= BATCHED_MAX {
-            let why = "too many rounds of one invitation at once";
-            return Err(Problem::busy(BUSY_SECONDS, why));
+    /// Whether another round of an invitation is looked at, with so many of it in this batch.
+    pub(super) fn may_try(&self, nonce: &[u8; 32], batched: u32) -> Result<(), Problem> {
+        let tried = self.0.get(nonce);
+        let tried = tried.filter(|(_, since)| since.elapsed() <= ATTEMPTS_TIME);
+        let tried = tried.map_or(0, |(tried, _)| *tried);
+        if tried + batched >= ATTEMPTS_MAX {
+            return Err(too_many_attempts(ATTEMPTS_TIME));
         }
+        match batched < BATCHED_MAX {
+            true => Ok(()),
+            false => {
+                let why = "too many rounds of one invitation at once";
+                Err(Problem::busy(BUSY_SECONDS, why))
+            }
+        }
+    }
+
+    /// Counts a round of an invitation that there is: others anybody invents.
+    pub(super) fn tried(&mut self, nonce: [u8; 32]) {
         if self.0.len() >= ATTEMPTED_MAX {
             self.0
                 .retain(|_, (_, since)| since.elapsed() <= ATTEMPTS_TIME);
@@ -39,15 +49,6 @@ impl Attempts {
         if entry.1.elapsed() > ATTEMPTS_TIME {
             *entry = (0, Instant::now());
         }
-        if entry.0 >= ATTEMPTS_MAX {
-            return Err(too_many_attempts(ATTEMPTS_TIME));
-        }
         entry.0 += 1;
-        Ok(())
-    }
-
-    /// Counts an invitation no more that there is not: anybody invents these.
-    pub(super) fn forget(&mut self, nonce: &[u8; 32]) {
-        self.0.remove(nonce);
     }
 }

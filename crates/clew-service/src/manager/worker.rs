@@ -249,7 +249,7 @@ impl<R: CryptoRng> Worker<R> {
                 continue;
             }
             let before = batched.entry(nonce(&job.round)).or_default();
-            match self.attempts.take(nonce(&job.round), *before) {
+            match self.attempts.may_try(&nonce(&job.round), *before) {
                 Ok(()) => {
                     *before += 1;
                     rounds.push(job.round);
@@ -295,17 +295,18 @@ impl<R: CryptoRng> Worker<R> {
         problem
     }
 
-    /// Counts what came of a round. Invitations that there are not are not counted: anybody invents them.
+    /// Counts a round, and that of an invitation that there is.
     fn tried(&mut self, nonce: [u8; 32], answered: &Result<JoinAnswer, StoreError>) {
         match answered {
             Ok(_) => count(&self.metrics.rounds),
             Err(_) => count(&self.metrics.refused),
         }
-        if matches!(
+        let is_unknown = matches!(
             answered,
             Err(StoreError::NoInvitation | StoreError::NoFactory)
-        ) {
-            self.attempts.forget(&nonce);
+        );
+        if !is_unknown {
+            self.attempts.tried(nonce);
         }
     }
 
