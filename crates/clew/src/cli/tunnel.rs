@@ -125,7 +125,8 @@ pub struct Serving {
     #[arg(long, value_name = "D", value_parser = duration, default_value = "24h")]
     pub tunnel_idle: Duration,
     /// File to trace packets to, as qlog (JSON text sequences): who talked to whom, without keys
-    /// and content. With several cores trace.sqlog becomes trace-1.sqlog, trace-2.sqlog and so on
+    /// and content. With several cores trace.sqlog becomes trace-1.sqlog, trace-2.sqlog and so on.
+    /// An older trace stays: the next run writes trace.2.sqlog
     #[arg(long, value_name = "FILE")]
     pub qlog: Option<PathBuf>,
     /// Address to serve Prometheus metrics at, under /metrics. /healthz and /readyz answer, too
