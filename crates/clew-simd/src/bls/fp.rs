@@ -8,7 +8,7 @@ use super::limbs::{FROM_384, HALF, ONE, P, R2, Row, TO_384, WORDS};
 pub const BYTES: usize = 48;
 
 /// Elements of the field, one in each lane: in Montgomery form, and any of the numbers that stand for
-/// one. Debug builds check that they fit ([`Bound`]).
+/// one. Debug builds check that they fit (`Bound`).
 #[derive(Clone, Copy, Debug)]
 pub struct Fp<K: Kernel> {
     numbers: K::Numbers,

@@ -22,7 +22,7 @@ pub struct Signs {
 /// instructions.
 ///
 /// Numbers have eight limbs of 52 bits and are not negative; all that a function takes and makes is
-/// below 2^416. [`super::fp::Fp`] keeps their bounds, and only it calls these. Products are Montgomery's,
+/// below 2^416. `Fp` keeps their bounds, and only it calls these. Products are Montgomery's,
 /// with R = 2^416. Time depends on no number.
 pub trait Kernel: Copy + fmt::Debug + Send + Sync + 'static {
     /// Eight numbers.

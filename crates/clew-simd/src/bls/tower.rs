@@ -14,7 +14,7 @@ use blst::{blst_fp2, blst_fp6, blst_fp12};
 /// All numbers of an element are below so many p.
 pub const LIMIT: u64 = 512;
 
-/// A backend's arithmetic in Fp12. Numbers are below [`LIMIT`] p before and after. Time depends on no
+/// A backend's arithmetic in Fp12. Numbers are below `LIMIT` p before and after. Time depends on no
 /// number.
 pub trait Tower: Kernel {
     /// Returns `f g`.
@@ -33,7 +33,7 @@ pub trait Tower: Kernel {
     /// Returns `f^(p^6)`: the inverse of an element of norm 1 over Fp6.
     fn conjugate(f: &[Self::Numbers; 2]) -> [Self::Numbers; 2];
 
-    /// Returns `f^p`, by the factors of [`FROBENIUS`].
+    /// Returns `f^p`, by the factors of `FROBENIUS`.
     fn frobenius(f: &[Self::Numbers; 2], factors: &[Self::Numbers; 2]) -> [Self::Numbers; 2];
 }
 
