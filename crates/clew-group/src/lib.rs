@@ -63,7 +63,8 @@
 //! by value, and are wiped when dropped. Each function that computes with them overwrites the stack
 //! that it used. What the caller's random number generator keeps is the caller's.
 //!
-//! Randomness is an argument everywhere; the crate has no clock, no IO and no global state.
+//! Randomness is an argument everywhere; the crate has no clock and no IO. Memory that batches use again is
+//! kept by `clew-simd`: public numbers only.
 //! Functions whose name has `vartime` take time that depends on their inputs and see public values
 //! only.
 #![no_std]

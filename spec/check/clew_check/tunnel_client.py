@@ -205,8 +205,9 @@ class Client:
         ecert = tunnel.Ecert(ecert)
         tunnel.newer(ecert, end.held)
         end.held = ecert
+        self.program.expects.append("newer")
         if end.state == "REKEY":
-            return self.program.expects.append("newer")
+            return
         end.attempt.stale += 1
         key = tunnel.shared(end.attempt.secret, ecert.ephemeral)
         end.first.append((Line(key, end.first[0][0].tid), ecert.ephemeral))
